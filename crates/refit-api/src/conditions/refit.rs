@@ -1,0 +1,60 @@
+//! The conditions that refit adds to upstream's.
+
+use std::borrow::Cow;
+
+use super::{NewCondition, Status};
+use crate::vocabulary::refit::{condition_types as types, reasons};
+
+/// On a MachineDeployment, KubeadmControlPlane or MachineRollout: nothing is in the way of its rollout.
+pub fn rollout_not_blocked() -> NewCondition {
+    NewCondition::new(types::ROLLOUT_BLOCKED, Status::False, reasons::NOT_BLOCKED)
+}
+
+/// On the same: no extension covers every change, and replacing is not allowed. The message says which changes.
+pub fn change_not_covered(message: impl Into<Cow<'static, str>>) -> NewCondition {
+    NewCondition::new(types::ROLLOUT_BLOCKED, Status::True, reasons::CHANGE_NOT_COVERED).with_message(message)
+}
+
+/// On the same: the machines whose update failed use up the budget. The message names them.
+pub fn updates_failed(message: impl Into<Cow<'static, str>>) -> NewCondition {
+    NewCondition::new(types::ROLLOUT_BLOCKED, Status::True, reasons::UPDATES_FAILED).with_message(message)
+}
+
+/// On a Machine: no update of it failed for good.
+pub fn update_not_failed() -> NewCondition {
+    NewCondition::new(types::UPDATE_FAILED, Status::False, reasons::NOT_FAILED)
+}
+
+/// On a Machine: the last of the tries failed. The message has the extension's own words.
+pub fn update_retries_exhausted(message: impl Into<Cow<'static, str>>) -> NewCondition {
+    NewCondition::new(types::UPDATE_FAILED, Status::True, reasons::RETRIES_EXHAUSTED).with_message(message)
+}
+
+/// On a Machine: its update took longer than it may. The message says how long, and what it was at.
+pub fn update_timed_out(message: impl Into<Cow<'static, str>>) -> NewCondition {
+    NewCondition::new(types::UPDATE_FAILED, Status::True, reasons::TIMED_OUT).with_message(message)
+}
+
+/// On a Machine: its update was stopped before its end. The message says by whom or what.
+pub fn update_aborted(message: impl Into<Cow<'static, str>>) -> NewCondition {
+    NewCondition::new(types::UPDATE_FAILED, Status::True, reasons::ABORTED).with_message(message)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::conditions::testing::check;
+
+    #[test]
+    fn conditions_that_refit_adds_are_marked_as_its_own() {
+        check(&[
+            (rollout_not_blocked(), "refit.dev/RolloutBlocked=False NotBlocked"),
+            (change_not_covered("spec.memory"), "refit.dev/RolloutBlocked=True ChangeNotCovered: spec.memory"),
+            (updates_failed("Machine a"), "refit.dev/RolloutBlocked=True UpdatesFailed: Machine a"),
+            (update_not_failed(), "refit.dev/UpdateFailed=False NotFailed"),
+            (update_retries_exhausted("no disk"), "refit.dev/UpdateFailed=True RetriesExhausted: no disk"),
+            (update_timed_out("after 10m"), "refit.dev/UpdateFailed=True TimedOut: after 10m"),
+            (update_aborted("by a user"), "refit.dev/UpdateFailed=True Aborted: by a user"),
+        ]);
+    }
+}
