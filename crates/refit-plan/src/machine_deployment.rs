@@ -1,0 +1,94 @@
+//! Decides the next step of a MachineDeployment: how many machines each of its MachineSets has, and how they change hands.
+//!
+//! A pass looks at counters, owners and marks, never at whole objects, and says what every MachineSet is to be. With the
+//! policy `Prefer` and without keep-originals the steps and their arithmetic are upstream's; where refit goes its own
+//! way, the module says so.
+
+mod acknowledge;
+mod cleanup;
+mod deadlock;
+mod in_place;
+mod keep_originals;
+pub mod machine_sets;
+mod on_delete;
+pub mod ownership;
+mod paused;
+mod plan;
+mod revision;
+mod rollout;
+mod scale_down;
+mod scale_up;
+mod selection;
+pub mod status;
+mod template;
+#[cfg(test)]
+mod tests;
+mod view;
+mod waiting;
+
+pub use cleanup::{CleanupCandidate, Totals, drained, is_complete};
+pub use plan::{MachineSetPlan, Plan};
+pub use revision::{Revision, RevisionError, next_revision};
+pub use selection::{Candidate, Discarded, Selection, select};
+pub use template::{TemplateDifference, compare_templates};
+pub use view::{Counters, Coverage, DeploymentView, MachineSetView, MachineView, Observed, OldMachineSet, Strategy};
+pub use waiting::WaitingOn;
+
+use refit_api::policy::InPlacePolicy;
+
+use rollout::{Rollout, Set};
+
+/// Decides one pass.
+///
+/// # Guarantees
+/// - Every MachineSet of `observed` is in the plan once.
+/// - A machine that has been moved is counted by exactly one MachineSet, whatever the strategy, the policy or the pause.
+/// - Under `Require` no MachineSet gets fewer machines than the user has asked for in total.
+pub fn plan(observed: &Observed) -> Plan {
+    let deployment = &observed.deployment;
+    let Some(new) = &observed.new else {
+        return paused::plan_without_new(observed);
+    };
+    let mut rollout = Rollout::new(observed, new);
+    match (deployment.paused, deployment.strategy) {
+        (true, _) => paused::plan(&mut rollout),
+        (false, Strategy::OnDelete) => on_delete::plan(&mut rollout),
+        (false, Strategy::RollingUpdate(_)) => roll(&mut rollout),
+    }
+    rollout.into_plan()
+}
+
+/// A rolling update, in the sequence that the policy asks for.
+fn roll(rollout: &mut Rollout<'_>) {
+    match (rollout.deployment.in_place, rollout.deployment.keep_originals) {
+        (InPlacePolicy::Prefer, false) => in_upstream_sequence(rollout),
+        (InPlacePolicy::Prefer, true) | (InPlacePolicy::Require, _) => keep_originals::plan(rollout),
+        (InPlacePolicy::Never, _) => replace(rollout),
+    }
+}
+
+/// Upstream's steps A to E.
+fn in_upstream_sequence(rollout: &mut Rollout<'_>) {
+    acknowledge::by_new(rollout);
+    rollout.restore_frozen(rollout.wanted());
+    scale_up::new_machine_set(rollout);
+    scale_down::old_machine_sets(rollout);
+    in_place::intent(rollout);
+    deadlock::break_it(rollout, |set| !set.frozen);
+    acknowledge::keep_receiving(rollout);
+}
+
+/// A rollout that updates nothing in place. What was moved before is still acknowledged.
+fn replace(rollout: &mut Rollout<'_>) {
+    acknowledge::everywhere(rollout);
+    replace_old(rollout);
+    acknowledge::keep_receiving(rollout);
+}
+
+/// Upstream's steps B, C and E: old machines go as new ones come.
+fn replace_old(rollout: &mut Rollout<'_>) {
+    scale_up::new_machine_set(rollout);
+    scale_down::old_machine_sets(rollout);
+    let is_surplus = rollout.sum(Set::target) > rollout.wanted();
+    deadlock::break_unless_updating(rollout, |set| !set.frozen || is_surplus);
+}

@@ -1,0 +1,111 @@
+//! The rolling update that keeps the machines that were there first, and never replaces one under `Require`.
+//!
+//! It uses steps of upstream's sequence and differs in what they are for. Upstream fills the new MachineSet with the
+//! surge machine, so that the last of the old machines finds no place and is deleted. Here the surge machine is
+//! *scaffolding*: it is created when nothing can move without it, all machines are updated, and then it goes. While
+//! machines can be updated in place, none is replaced; when those are done, MachineSets that are not covered follow in
+//! upstream's sequence.
+
+mod scaffold;
+
+use super::rollout::{Rollout, Set};
+use super::scale_down::scale_down;
+use super::{acknowledge, deadlock, in_place, replace_old};
+
+pub fn plan(rollout: &mut Rollout<'_>) {
+    acknowledge::everywhere(rollout);
+    rollout.all_mut().for_each(Set::look_at_machines);
+    scaffold::carry_over(rollout, surplus(rollout) > 0);
+    rollout.restore_frozen(rollout.wanted() + scaffold::counted(rollout));
+    restore_new(rollout);
+    if can_move(rollout) || (scaffold::is_up(rollout) && !can_replace(rollout)) {
+        start_over(rollout);
+        rollout.all_mut().for_each(Set::write_off_surplus);
+        grow(rollout);
+        update(rollout);
+    } else {
+        rollout.all_mut().for_each(Set::write_off_surplus);
+        scaffold::forget(rollout);
+        replace_old(rollout);
+    }
+    acknowledge::keep_receiving(rollout);
+}
+
+/// Whether a machine is left that can be updated in place.
+fn can_move(rollout: &Rollout<'_>) -> bool {
+    rollout.old.iter().any(can_give)
+}
+
+fn can_give(set: &Set<'_>) -> bool {
+    set.is_covered() && has_machines(set)
+}
+
+/// Whether a machine is left that has to be replaced.
+fn can_replace(rollout: &Rollout<'_>) -> bool {
+    rollout.old.iter().any(|set| !set.is_covered() && !set.frozen && has_machines(set))
+}
+
+/// Whether it has, or is to have, machines other than the scaffolding.
+fn has_machines(set: &Set<'_>) -> bool {
+    set.target().max(set.present()) > i64::from(set.handover.scaffolding.is_some())
+}
+
+/// The new MachineSet keeps machines that it was to give up, as far as the user wants as many now.
+fn restore_new(rollout: &mut Rollout<'_>) {
+    let missing = scaffold::counted(rollout) - surplus(rollout);
+    let back = (rollout.new.present() - rollout.new.spec).min(missing);
+    if back > 0 {
+        rollout.new.give_back(back);
+    }
+}
+
+/// What covered MachineSets were to give up and still have is decided anew, as the user may have changed his mind. If not,
+/// the decision is the same.
+fn start_over(rollout: &mut Rollout<'_>) {
+    for set in rollout.old.iter_mut().filter(|set| set.is_covered()) {
+        set.spec = set.spec.max(set.present());
+    }
+}
+
+/// The machines that the user wants and nobody has are created by the new MachineSet.
+fn grow(rollout: &mut Rollout<'_>) {
+    let (missing, wanted) = (-surplus(rollout), rollout.wanted());
+    if missing > 0 {
+        rollout.new.scale_to(rollout.new.spec + missing, format!("{wanted} replicas are wanted"));
+    }
+    if missing >= 0 {
+        scaffold::forget(rollout);
+    }
+}
+
+/// How many machines there are beyond the wanted ones. Old MachineSets count those that they are about to give away.
+fn surplus(rollout: &Rollout<'_>) -> i64 {
+    let old: i64 = rollout.old.iter().map(|set| set.target().max(set.present())).sum();
+    rollout.new.target() + old - rollout.wanted()
+}
+
+fn update(rollout: &mut Rollout<'_>) {
+    if surplus(rollout) > scaffold::counted(rollout) {
+        trim(rollout);
+    } else if can_move(rollout) {
+        in_place::agree_on_moves(rollout, has_machines);
+        scale_down(rollout, i64::MAX, can_give);
+        scaffold::put_up_if_needed(rollout);
+        deadlock::break_unless_updating(rollout, can_give);
+    } else {
+        scaffold::take_down(rollout);
+    }
+}
+
+/// The user wants fewer machines. Those of the old template go first, without an update that would be for nothing.
+fn trim(rollout: &mut Rollout<'_>) {
+    let (wanted, scaffold) = (rollout.wanted(), scaffold::counted(rollout));
+    if rollout.new.target() - rollout.new.reserved() > wanted {
+        rollout.new.scale_to(wanted, format!("{wanted} replicas are wanted"));
+    }
+    let surplus = rollout.sum(Set::target) - wanted - scaffold;
+    scale_down(rollout, surplus, |_| true);
+    if surplus > 0 {
+        deadlock::break_unless_updating(rollout, |_| true);
+    }
+}

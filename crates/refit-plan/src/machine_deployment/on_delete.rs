@@ -1,0 +1,44 @@
+//! The strategy OnDelete: a machine changes when the user deletes it.
+
+use refit_api::policy::InPlacePolicy;
+
+use super::rollout::{Rollout, Set};
+use super::{DeploymentView, acknowledge, scale_up};
+
+/// Machines that were on their way when the strategy was switched are counted where they are; upstream forgets them, and
+/// they are deleted as surplus.
+pub fn plan(rollout: &mut Rollout<'_>) {
+    acknowledge::everywhere(rollout);
+    rollout.restore_movers(rollout.wanted());
+    scale_up::new_machine_set(rollout);
+    shrink_old(rollout);
+    acknowledge::keep_receiving(rollout);
+}
+
+/// Old MachineSets give up replicas that have no machine any more, and as many others as the user does not want.
+fn shrink_old(rollout: &mut Rollout<'_>) {
+    let mut surplus = rollout.sum(Set::target) - rollout.wanted();
+    rollout.old.sort_by(|a, b| (a.view.created, a.name()).cmp(&(b.view.created, b.name())));
+    for set in &mut rollout.old {
+        let without_machine = set.target() - set.replicas.max(0);
+        if without_machine > 0 && set.target() > 0 {
+            set.scale_to(set.target() - without_machine, "replicas without a machine go".to_owned());
+            surplus -= without_machine;
+        }
+    }
+    let from_spec = loses_the_first_part(rollout.deployment);
+    for set in &mut rollout.old {
+        let down = set.target().min(surplus);
+        if down > 0 {
+            let from = if from_spec { set.spec } else { set.target() };
+            set.scale_to(from - down, "fewer replicas are wanted".to_owned());
+            surplus -= down;
+        }
+    }
+}
+
+/// Upstream counts from `spec.replicas` again after it has taken off the replicas without a machine, so that these come
+/// back until the next pass. That is harmless, and part of the sequence where upstream's was asked for.
+fn loses_the_first_part(deployment: &DeploymentView) -> bool {
+    deployment.in_place == InPlacePolicy::Prefer && !deployment.keep_originals
+}

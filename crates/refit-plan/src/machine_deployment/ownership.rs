@@ -1,0 +1,174 @@
+//! What belongs to a MachineDeployment, and what it belongs to.
+
+use std::collections::BTreeMap;
+
+use refit_api::cluster::{Cluster, MachineDeployment, MachineSet};
+use refit_api::owners;
+use refit_api::selector::{Selector, SelectorError};
+use refit_api::vocabulary::{events, finalizers, labels};
+use serde_json::json;
+
+use crate::effect::{Delete, Effect, Event, Patch, Target};
+use crate::ownership::{self, NoIdentity, ensure_owner, remove_finalizer};
+use crate::reading::{Listed, Unreadable};
+
+/// What a MachineSet is to the MachineDeployment.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Claim {
+    /// It is controlled by the MachineDeployment. These writes give it the label that says so, where it is missing.
+    Ours(Vec<Effect>),
+    /// Nobody controls it; these writes make it the MachineDeployment's. It counts as such once they went through.
+    Adopt(Vec<Effect>),
+    /// Somebody else controls it, or it does not match: it is none of the MachineDeployment's business.
+    NotOurs,
+}
+
+/// Why it cannot be told whose a MachineSet is.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum ClaimError {
+    #[error("spec.selector of MachineDeployment {name} cannot be used")]
+    Selector { name: String, source: SelectorError },
+    #[error("spec.selector of MachineDeployment {name} is empty and would select all MachineSets")]
+    SelectsEverything { name: String },
+    #[error(transparent)]
+    Owner(#[from] NoIdentity),
+}
+
+/// Whose the MachineSet is. By uid: a MachineDeployment that was deleted and made anew is another one.
+pub fn claim(deployment: &MachineDeployment, set: &MachineSet) -> Result<Claim, ClaimError> {
+    let name = || name_of(deployment).to_owned();
+    let reference = ownership::controller(deployment)?;
+    let references = set.metadata.owner_references.as_deref().unwrap_or_default();
+    match owners::controller_of(references) {
+        Some(controller) if controller.uid == reference.uid => {
+            return Ok(Claim::Ours(label(deployment, set).into_iter().collect()));
+        }
+        Some(_) => return Ok(Claim::NotOurs),
+        None => {}
+    }
+    let selector = Selector::from_field(Some(&deployment.spec.selector))
+        .map_err(|source| ClaimError::Selector { name: name(), source })?;
+    if selector.is_everything() {
+        return Err(ClaimError::SelectsEverything { name: name() });
+    }
+    if !selector.matches(set.metadata.labels.as_ref().unwrap_or(&BTreeMap::new())) {
+        return Ok(Claim::NotOurs);
+    }
+    let message = format!("Adopted MachineSet {:?}", set.metadata.name.as_deref().unwrap_or_default());
+    let event = Effect::Emit(Event::normal(Target::of(deployment), events::SUCCESSFUL_ADOPT, message));
+    let adoption = ensure_owner(set, reference).into_iter().chain(label(deployment, set)).chain([event]);
+    Ok(Claim::Adopt(adoption.collect()))
+}
+
+/// The writes that put a MachineDeployment into its cluster. Empty when all is so.
+pub fn join_cluster(deployment: &MachineDeployment, cluster: &Cluster) -> Result<Vec<Effect>, NoIdentity> {
+    let owner = ensure_owner(deployment, ownership::owner(cluster)?);
+    let cluster_name = &deployment.spec.cluster_name;
+    let label = deployment.metadata.labels.as_ref().and_then(|labels| labels.get(labels::CLUSTER_NAME));
+    let merge = json!({ "metadata": { "labels": { labels::CLUSTER_NAME: cluster_name } } });
+    let label = (label != Some(cluster_name)).then(|| Effect::Patch(Patch::object(Target::of(deployment), merge)));
+    // The owners are for the version that was read, so they come first.
+    Ok(owner.into_iter().chain(label).collect())
+}
+
+/// What a MachineDeployment that is being deleted does: first its MachineSets go, then itself.
+///
+/// Without a list of MachineSets it waits: with its finalizer gone, nobody would look after those that are left.
+pub fn delete_all(
+    deployment: &MachineDeployment,
+    machine_sets: &Listed<MachineSet>,
+) -> Result<Vec<Effect>, Unreadable> {
+    let machine_sets = machine_sets.all().map_err(Clone::clone)?;
+    if machine_sets.is_empty() {
+        return Ok(remove_finalizer(deployment, finalizers::MACHINE_DEPLOYMENT).into_iter().collect());
+    }
+    let is_staying = |set: &&MachineSet| set.metadata.deletion_timestamp.is_none();
+    let deletions = machine_sets.iter().filter(is_staying).map(|set| Delete { target: Target::of(set) });
+    Ok(deletions.map(Effect::Delete).collect())
+}
+
+/// The label by which a MachineSet is known to come from the MachineDeployment.
+fn label(deployment: &MachineDeployment, set: &MachineSet) -> Option<Effect> {
+    let name = name_of(deployment);
+    let label = set.metadata.labels.as_ref().and_then(|labels| labels.get(labels::DEPLOYMENT_NAME));
+    let merge = json!({ "metadata": { "labels": { labels::DEPLOYMENT_NAME: name } } });
+    (label.map(String::as_str) != Some(name)).then(|| Effect::Patch(Patch::object(Target::of(set), merge)))
+}
+
+fn name_of(deployment: &MachineDeployment) -> &str {
+    deployment.metadata.name.as_deref().unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{Store, cluster, labels_of, machine_deployment, machine_set};
+
+    #[test]
+    fn a_machine_set_without_controller_is_adopted_if_the_selector_matches() {
+        let deployment = machine_deployment(1);
+        let mut store = Store::default();
+        store.insert_typed(&machine_set("ms", 1));
+        let read = |store: &Store| store.typed::<MachineSet>("ms").expect("it must be there");
+        let Ok(Claim::Adopt(effects)) = claim(&deployment, &read(&store)) else { panic!("it must be adopted") };
+        store.carry_out(&effects);
+        assert_eq!(claim(&deployment, &read(&store)), Ok(Claim::Ours(Vec::new())));
+        assert_eq!(store.events[0].message, "Adopted MachineSet \"ms\"");
+        let mut anew = deployment.clone();
+        anew.metadata.uid = Some("anew".to_owned());
+        assert_eq!(claim(&anew, &read(&store)), Ok(Claim::NotOurs));
+        let mut other = machine_set("other", 1);
+        other.metadata.labels = None;
+        assert_eq!(claim(&deployment, &other), Ok(Claim::NotOurs));
+    }
+
+    #[test]
+    fn a_machine_set_of_ours_gets_its_label_back() {
+        let deployment = machine_deployment(1);
+        let mut set = machine_set("ms", 1);
+        set.metadata.owner_references = Some(vec![ownership::controller(&deployment).expect("it has a uid")]);
+        set.metadata.labels = Some(labels_of(&[(labels::DEPLOYMENT_NAME, "wrong")]));
+        let Ok(Claim::Ours(effects)) = claim(&deployment, &set) else { panic!("it is ours") };
+        assert!(matches!(&effects[..], [Effect::Patch(_)]), "{effects:?}");
+    }
+
+    #[test]
+    fn nonsense_is_told_in_words() {
+        let mut deployment = machine_deployment(1);
+        deployment.spec.selector = Default::default();
+        let error = claim(&deployment, &machine_set("ms", 1)).expect_err("it must be refused");
+        assert_eq!(
+            error.to_string(),
+            "spec.selector of MachineDeployment md is empty and would select all MachineSets"
+        );
+        deployment.spec.selector.match_labels = Some(labels_of(&[("a key", "")]));
+        let error = claim(&deployment, &machine_set("ms", 1)).expect_err("it must be refused");
+        assert_eq!(error.to_string(), "spec.selector of MachineDeployment md cannot be used");
+    }
+
+    #[test]
+    fn it_belongs_to_its_cluster() {
+        let mut store = Store::default();
+        store.insert_typed(&machine_deployment(1));
+        let read = |store: &Store| store.typed::<MachineDeployment>("md").expect("it must be there");
+        let effects = join_cluster(&read(&store), &cluster()).expect("the Cluster has a uid");
+        assert_eq!(effects.len(), 2);
+        store.carry_out(&effects);
+        assert_eq!(join_cluster(&read(&store), &cluster()), Ok(Vec::new()));
+    }
+
+    #[test]
+    fn the_finalizer_stays_until_machine_sets_are_known_to_be_gone() {
+        let mut deployment = machine_deployment(1);
+        deployment.metadata.finalizers = Some(vec![finalizers::MACHINE_DEPLOYMENT.to_owned()]);
+        let failed = Unreadable { what: "MachineSets".to_owned(), why: "timeout".to_owned() };
+        assert_eq!(delete_all(&deployment, &Listed::Unreadable(failed.clone())), Err(failed));
+        let mut going = machine_set("going", 0);
+        going.metadata.deletion_timestamp = going.metadata.creation_timestamp.clone();
+        let sets = Listed::All(vec![machine_set("ms", 1), going.clone()]);
+        assert_eq!(delete_all(&deployment, &sets).map(|effects| effects.len()), Ok(1));
+        assert_eq!(delete_all(&deployment, &Listed::All(vec![going])), Ok(Vec::new()));
+        let last = delete_all(&deployment, &Listed::All(Vec::new())).expect("the list was read");
+        assert!(matches!(&last[..], [Effect::Patch(_)]), "{last:?}");
+    }
+}

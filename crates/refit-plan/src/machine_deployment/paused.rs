@@ -1,0 +1,121 @@
+//! `spec.paused`: nothing rolls out, and scaling goes on in proportion.
+//!
+//! Upstream strips the annotations of moves under pause: machines on their way are then surplus of their new MachineSet,
+//! and old MachineSets delete what they were to give away. Here moves that have not begun are called off, and what has
+//! been moved is counted where it is.
+
+use super::rollout::{Rollout, Set, by_owner, old_sets};
+use super::{Observed, Plan, Strategy, WaitingOn, acknowledge};
+
+pub fn plan(rollout: &mut Rollout<'_>) {
+    acknowledge::everywhere(rollout);
+    rollout.restore_movers(rollout.wanted());
+    let wanted = Wanted::of(rollout.deployment);
+    let available = rollout.new.available;
+    let is_saturated = rollout.new.target() == wanted.replicas && available == wanted.replicas;
+    let old = rollout.old.len();
+    let sets = rollout.old.iter_mut().chain([&mut rollout.new]).collect();
+    scale(wanted, sets, Some(old), is_saturated);
+    acknowledge::keep_receiving(rollout);
+}
+
+/// The same when there is no MachineSet of the wanted template and none can be made.
+pub fn plan_without_new(observed: &Observed) -> Plan {
+    let deployment = &observed.deployment;
+    let mut sets = old_sets(deployment, &observed.old, &mut by_owner(&observed.machines));
+    for set in &mut sets {
+        acknowledge::acknowledge(set);
+        let back = (set.present() - set.target()).max(0);
+        if set.view.handover.move_to.is_some() && back > 0 {
+            set.give_back(back);
+        }
+        if !set.handover.acknowledged.is_empty() {
+            set.handover.receive_from = set.view.handover.receive_from.clone();
+        }
+    }
+    let newest = (0..sets.len()).max_by_key(|&at| sets[at].view.created);
+    scale(Wanted::of(deployment), sets.iter_mut().collect(), newest, false);
+    let on_delete = deployment.strategy == Strategy::OnDelete;
+    let waiting_on = if deployment.paused { vec![WaitingOn::Paused] } else { Vec::new() };
+    Plan { machine_sets: sets.into_iter().map(|set| set.into_plan(on_delete)).collect(), waiting_on }
+}
+
+/// How many machines there are to be.
+#[derive(Clone, Copy)]
+struct Wanted {
+    replicas: i64,
+    max_surge: i64,
+    is_rolling: bool,
+}
+
+impl Wanted {
+    fn of(deployment: &super::DeploymentView) -> Self {
+        Self {
+            replicas: deployment.replicas.into(),
+            max_surge: deployment.strategy.max_surge().into(),
+            is_rolling: matches!(deployment.strategy, Strategy::RollingUpdate(_)),
+        }
+    }
+
+    /// The most machines that all MachineSets may have together.
+    fn allowed(self) -> i64 {
+        if self.replicas > 0 { self.replicas + self.max_surge } else { 0 }
+    }
+}
+
+/// Scales the only active MachineSet, or the one at `idle` when none is active, or all in proportion.
+///
+/// When the new MachineSet, which is the last, has all that are wanted (`is_saturated`), the others go.
+fn scale(wanted: Wanted, mut sets: Vec<&mut Set<'_>>, idle: Option<usize>, is_saturated: bool) {
+    let active: Vec<usize> = (0..sets.len()).filter(|&at| sets[at].target() > 0).collect();
+    match active.as_slice() {
+        [] => idle.into_iter().for_each(|at| set_to(sets[at], wanted.replicas)),
+        [only] => set_to(sets[*only], wanted.replicas),
+        _ if is_saturated => sets.iter_mut().rev().skip(1).for_each(|set| set_to(set, 0)),
+        _ if wanted.is_rolling => in_proportion(wanted, sets.into_iter().filter(|set| set.target() > 0).collect()),
+        _ => {}
+    }
+}
+
+fn set_to(set: &mut Set<'_>, replicas: i64) {
+    if set.target() != replicas {
+        set.scale_to(replicas, "scaled while the rollout stands still".to_owned());
+    }
+}
+
+/// Shares what comes or goes out by size, the largest first; what rounding leaves goes to the largest.
+fn in_proportion(wanted: Wanted, mut sets: Vec<&mut Set<'_>>) {
+    let total: i64 = sets.iter().map(|set| set.target()).sum();
+    let to_add = wanted.allowed() - total;
+    // Of MachineSets of one size the newer grow first, and the older shrink first.
+    sets.sort_by_key(|set| (-set.target(), set.view.created));
+    if to_add > 0 {
+        sets.sort_by_key(|set| (-set.target(), std::cmp::Reverse(set.view.created)));
+    }
+    let mut left = to_add;
+    let mut sizes = Vec::new();
+    for set in &sets {
+        let share = share(wanted, set, total);
+        let share = if to_add > 0 { share.min(left) } else { share.max(left) };
+        let share = if left == 0 { 0 } else { share };
+        sizes.push(set.target() + share);
+        left -= share;
+    }
+    for (at, (set, size)) in sets.into_iter().zip(sizes).enumerate() {
+        set_to(set, if at == 0 { (size + left).max(0) } else { size });
+    }
+}
+
+/// What the size of a MachineSet becomes when all follow the MachineDeployment, less what it is.
+fn share(wanted: Wanted, set: &Set<'_>, total: i64) -> i64 {
+    let size = set.target();
+    if wanted.replicas == 0 {
+        return -size;
+    }
+    let before = i64::from(set.view.max_replicas.unwrap_or(0));
+    let before = if before > 0 { before } else { total.max(1) };
+    // Half goes up, as in upstream's rounding.
+    let doubled = 2 * i128::from(size) * i128::from(wanted.allowed());
+    let rounded = (doubled + i128::from(before)).div_euclid(2 * i128::from(before));
+    i64::try_from(rounded).unwrap_or(i64::MAX) - size
+}

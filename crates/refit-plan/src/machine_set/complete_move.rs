@@ -1,0 +1,131 @@
+//! Ends the move of a machine: its objects get the spec of the new MachineSet, and its update may begin.
+//!
+//! The host's object comes first, as it is the one that is most likely refused. Nobody acts on the new specs before the
+//! last patch: it names the hook to call, carries the plan that was accepted, and takes off the mark of the move, all at
+//! once. Until it is written every write is repeated in the next pass.
+
+use refit_api::cluster::{Machine, MachineSet};
+use refit_api::hooks::Hook;
+use refit_api::pending_hooks;
+use refit_api::vocabulary::annotations::{PENDING_ACKNOWLEDGE_MOVE, PENDING_HOOKS, UPDATE_IN_PROGRESS};
+use refit_api::vocabulary::refit::annotations::UPDATE_PLAN;
+use refit_api::vocabulary::{events, managers};
+use serde_json::json;
+
+use super::clone;
+use super::create::Templates;
+use super::objects::{ObjectError, moved_machine};
+use super::sync::MachineParts;
+use crate::coverage::FrozenPlan;
+use crate::effect::{Apply, Effect, Event, Patch, Target};
+use crate::fleet;
+use crate::ownership;
+
+/// How far a machine is on its way from one MachineSet to another and through its update.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Stage {
+    /// No update is under way. [`start_move`](super::start_move) leads out.
+    Settled,
+    /// It has its new owner, and that one does not count it yet. The MachineDeployment's acknowledgement leads out.
+    Moved,
+    /// It is counted, and its update does not begin before its objects have their new spec. [`complete_move`] leads out.
+    Released,
+    /// The Machine controller runs the update.
+    Updating,
+    /// The update is done, and the Machine controller has marks left to take off.
+    Finishing,
+}
+
+/// Why a move is not completed.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum CompleteError {
+    #[error("Machine {0} is being deleted: it is not updated any more")]
+    Deleting(String),
+    #[error("Machine {name} is not waiting for its update to begin: it is {stage:?}")]
+    NotWaiting { name: String, stage: Stage },
+    #[error("the objects of Machine {name} cannot be computed")]
+    Objects { name: String, source: Box<ObjectError> },
+}
+
+/// How far the machine is, by the marks that it carries.
+pub fn stage(machine: &Machine) -> Stage {
+    match (fleet::has_annotation(machine, UPDATE_IN_PROGRESS), fleet::is_hook_pending(machine)) {
+        (false, false) => Stage::Settled,
+        (false, true) => Stage::Finishing,
+        (true, true) => Stage::Updating,
+        (true, false) if fleet::is_pending_acknowledge(machine) => Stage::Moved,
+        (true, false) => Stage::Released,
+    }
+}
+
+/// The writes that end the move of a machine which its MachineSet may begin to update.
+///
+/// `plan` is what extensions have accepted for it. The caller knows that the move is acknowledged, or that nobody will.
+pub fn complete_move(
+    set: &MachineSet,
+    templates: Templates<'_>,
+    parts: MachineParts<'_>,
+    plan: &FrozenPlan,
+) -> Result<Vec<Effect>, CompleteError> {
+    let machine = parts.machine;
+    let name = || fleet::name(machine).to_owned();
+    if fleet::is_deleting(machine) {
+        return Err(CompleteError::Deleting(name()));
+    }
+    match stage(machine) {
+        Stage::Moved | Stage::Released => {}
+        stage @ (Stage::Settled | Stage::Updating | Stage::Finishing) => {
+            return Err(CompleteError::NotWaiting { name: name(), stage });
+        }
+    }
+    let objects = desired_objects(set, templates, parts)
+        .map_err(|source| CompleteError::Objects { name: name(), source: source.into() })?;
+    let begin = [begin_update(machine, plan), started(machine)];
+    Ok(objects.into_iter().map(Effect::Apply).chain(begin).collect())
+}
+
+/// The objects of a machine as its new MachineSet wants them: host, bootstrap configuration, Machine.
+pub fn desired_objects(
+    set: &MachineSet,
+    templates: Templates<'_>,
+    parts: MachineParts<'_>,
+) -> Result<Vec<Apply>, ObjectError> {
+    let owner = ownership::owner(set)?;
+    let infrastructure = clone::updated_object(templates.infrastructure_of(set), parts.infrastructure()?, &owner)?;
+    let bootstrap = match (templates.bootstrap_of(set)?, parts.bootstrap()?) {
+        (Some(template), Some(existing)) => Some(clone::updated_object(template, existing, &owner)?),
+        (None, None) => None,
+        (None, Some(_)) => return Err(incomplete(set, "bootstrap template, although its Machine has a configuration")),
+        (Some(_), None) => return Err(incomplete(set, "Machine that its bootstrap template is for")),
+    };
+    let machine = moved_machine(set, parts.machine)?;
+    let machine = serde_json::to_value(&machine).expect("a Machine must encode");
+    let objects = [Some(infrastructure), bootstrap, Some(machine)].into_iter().flatten();
+    Ok(objects
+        .map(|intent| Apply { target: Target::of_value(&intent), manager: managers::MACHINE_SET, intent })
+        .collect())
+}
+
+/// From this patch on the Machine controller runs the plan.
+fn begin_update(machine: &Machine, plan: &FrozenPlan) -> Effect {
+    let mut annotations = machine.metadata.annotations.clone().unwrap_or_default();
+    pending_hooks::mark_pending(&mut annotations, Hook::UpdateMachine.name());
+    let merge = json!({ "metadata": { "annotations": {
+        PENDING_ACKNOWLEDGE_MOVE: null,
+        PENDING_HOOKS: annotations.get(PENDING_HOOKS),
+        UPDATE_PLAN: plan.encode(),
+    } } });
+    Effect::Patch(Patch::object(Target::of(machine), merge))
+}
+
+fn started(machine: &Machine) -> Effect {
+    let message = "Machine starting in-place update";
+    Effect::Emit(Event::normal(Target::of(machine), events::SUCCESSFUL_START_IN_PLACE_UPDATE, message))
+}
+
+fn incomplete(set: &MachineSet, what: &'static str) -> ObjectError {
+    ObjectError::Incomplete { name: super::objects::name_of(set).to_owned(), what }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,72 @@
+//! Deletes Machines: exactly those that were seen.
+
+use refit_api::cluster::{Machine, MachineSet};
+use refit_api::vocabulary::{events, finalizers};
+
+use crate::effect::{Delete, Effect, Event, Target};
+use crate::fleet;
+use crate::ownership::remove_finalizer;
+use crate::reading::{Listed, Unreadable};
+
+/// Deletes a Machine, and says so on the MachineSet. Nothing to do for one that is going already, or that never was in
+/// the API: without a uid, the deletion could hit another one of its name.
+pub fn delete(set: &MachineSet, machine: &Machine) -> Vec<Effect> {
+    let has_uid = machine.metadata.uid.as_ref().is_some_and(|uid| !uid.is_empty());
+    if fleet::is_deleting(machine) || !has_uid {
+        return Vec::new();
+    }
+    let message = format!("Deleted Machine {:?}", fleet::name(machine));
+    vec![
+        Effect::Delete(Delete { target: Target::of(machine) }),
+        Effect::Emit(Event::normal(Target::of(set), events::SUCCESSFUL_DELETE, message)),
+    ]
+}
+
+/// What a MachineSet that is being deleted does: first its Machines go, then itself.
+///
+/// Without a list of Machines it waits: with its finalizer gone, nobody would look after those that are left.
+pub fn delete_all(set: &MachineSet, machines: &Listed<Machine>) -> Result<Vec<Effect>, Unreadable> {
+    let machines = machines.all().map_err(Clone::clone)?;
+    if machines.is_empty() {
+        return Ok(remove_finalizer(set, finalizers::MACHINE_SET).into_iter().collect());
+    }
+    let is_staying = |machine: &&Machine| !fleet::is_deleting(machine);
+    let deletions = machines.iter().filter(is_staying).map(|machine| Delete { target: Target::of(machine) });
+    Ok(deletions.map(Effect::Delete).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{machine_of, machine_set};
+
+    #[test]
+    fn a_deletion_names_the_uid_that_was_seen() {
+        let set = machine_set("ms", 1);
+        let mut machine = machine_of(&set, "m1");
+        let effects = delete(&set, &machine);
+        let [Effect::Delete(deletion), Effect::Emit(event)] = &effects[..] else { panic!("{effects:?}") };
+        assert_eq!(deletion.target.uid.as_deref(), Some("uid-m1"));
+        assert_eq!((event.reason, event.message.as_str()), ("SuccessfulDelete", "Deleted Machine \"m1\""));
+        machine.metadata.deletion_timestamp = machine.metadata.creation_timestamp.clone();
+        assert_eq!(delete(&set, &machine), []);
+        machine.metadata.deletion_timestamp = None;
+        machine.metadata.uid = None;
+        assert_eq!(delete(&set, &machine), []);
+    }
+
+    #[test]
+    fn the_finalizer_stays_until_machines_are_known_to_be_gone() {
+        let mut set = machine_set("ms", 1);
+        set.metadata.finalizers = Some(vec![finalizers::MACHINE_SET.to_owned()]);
+        let failed = Unreadable { what: "machines".to_owned(), why: "timeout".to_owned() };
+        assert_eq!(delete_all(&set, &Listed::Unreadable(failed.clone())), Err(failed));
+        let mut going = machine_of(&set, "going");
+        going.metadata.deletion_timestamp = going.metadata.creation_timestamp.clone();
+        let machines = Listed::All(vec![machine_of(&set, "m1"), going.clone()]);
+        assert_eq!(delete_all(&set, &machines).map(|effects| effects.len()), Ok(1));
+        assert_eq!(delete_all(&set, &Listed::All(vec![going])), Ok(Vec::new()));
+        let last = delete_all(&set, &Listed::All(Vec::new())).expect("the list was read");
+        assert!(matches!(&last[..], [Effect::Patch(_)]), "{last:?}");
+    }
+}

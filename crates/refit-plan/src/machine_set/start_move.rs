@@ -1,0 +1,161 @@
+//! Begins the move of a machine to another MachineSet, after it was rehearsed.
+//!
+//! A provider that refuses the new spec of a host after the move would leave the machine between two MachineSets for
+//! ever. So the writes that end the move are first sent as a dry run, and only a machine that passed it is moved.
+
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
+use refit_api::cluster::MachineSet;
+use refit_api::name_set::NameSet;
+use refit_api::owners;
+use refit_api::vocabulary::annotations::{
+    PENDING_ACKNOWLEDGE_MOVE, RECEIVE_MACHINES_FROM_MACHINESETS, UPDATE_IN_PROGRESS,
+};
+use refit_api::vocabulary::labels::{DEPLOYMENT_NAME, MACHINE_TEMPLATE_HASH};
+use serde_json::json;
+
+use super::complete_move::{Stage, desired_objects, stage};
+use super::create::Templates;
+use super::objects::{ObjectError, name_of};
+use super::sync::MachineParts;
+use crate::effect::{Apply, Effect, Patch, Target};
+use crate::fleet;
+use crate::ownership::{self, NoIdentity};
+
+/// The move of one machine from a MachineSet to another of the same MachineDeployment.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Move<'a> {
+    pub from: &'a MachineSet,
+    pub to: &'a MachineSet,
+    /// Of the MachineSet that the machine moves to.
+    pub templates: Templates<'a>,
+    pub parts: MachineParts<'a>,
+}
+
+/// The writes that will end a move, to be sent as a dry run, in this order, before it begins.
+#[derive(Debug, Clone, PartialEq)]
+#[must_use = "a move that was not rehearsed does not begin"]
+pub struct Rehearsal {
+    pub applies: Vec<Apply>,
+}
+
+/// A rehearsal that took place, and how it went.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Rehearsed {
+    pub rehearsal: Rehearsal,
+    pub outcome: Outcome,
+}
+
+/// How a rehearsal went.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Outcome {
+    /// The API server would take every write.
+    Accepted,
+    /// It would not take this one, and says why.
+    Refused { object: Target, why: String },
+}
+
+/// Why a machine does not move.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum NotMoved {
+    #[error("MachineSet {from} is set to move replicas to {to}, but {to} only accepts Machines from {accepts}")]
+    NotAccepted { from: String, to: String, accepts: NameSet },
+    #[error("MachineSet {to} does not have the {label} label")]
+    NoLabel { to: String, label: &'static str },
+    #[error("MachineSets {from} and {to} are not of the same MachineDeployment")]
+    OtherDeployment { from: String, to: String },
+    #[error("Machine {machine} is not controlled by MachineSet {from}")]
+    NotOurs { machine: String, from: String },
+    #[error("Machine {0} is being deleted")]
+    Deleting(String),
+    #[error("Machine {machine} cannot move while it is {stage:?}")]
+    Busy { machine: String, stage: Stage },
+    #[error("Machine {machine} was rehearsed for something else than it would become now")]
+    Stale { machine: String },
+    #[error("Machine {machine} stays: {kind} {name} would be refused: {why}", kind = object.kind, name = object.name)]
+    Refused { machine: String, object: Box<Target>, why: String },
+    #[error("Machine {machine} stays: what it would become cannot be computed")]
+    Objects { machine: String, source: Box<ObjectError> },
+    #[error(transparent)]
+    Owner(#[from] NoIdentity),
+}
+
+impl Move<'_> {
+    /// What to send as a dry run first.
+    pub fn rehearse(&self) -> Result<Rehearsal, NotMoved> {
+        self.check()?;
+        let applies = desired_objects(self.to, self.templates, self.parts)
+            .map_err(|source| NotMoved::Objects { machine: self.machine(), source: source.into() })?;
+        Ok(Rehearsal { applies })
+    }
+
+    /// The one write that changes the owner, if the rehearsal went well.
+    ///
+    /// It replaces the list of owners, so it is for exactly the version that was read.
+    pub fn start(&self, rehearsed: &Rehearsed) -> Result<Effect, NotMoved> {
+        if self.rehearse()? != rehearsed.rehearsal {
+            return Err(NotMoved::Stale { machine: self.machine() });
+        }
+        if let Outcome::Refused { object, why } = &rehearsed.outcome {
+            return Err(NotMoved::Refused { machine: self.machine(), object: object.clone().into(), why: why.clone() });
+        }
+        let machine = self.parts.machine;
+        let merge = json!({ "metadata": {
+            "ownerReferences": self.new_owners()?,
+            "labels": { MACHINE_TEMPLATE_HASH: self.new_hash()? },
+            "annotations": { UPDATE_IN_PROGRESS: "", PENDING_ACKNOWLEDGE_MOVE: "" },
+        } });
+        let resource_version = machine.metadata.resource_version.clone();
+        Ok(Effect::Patch(Patch { resource_version, ..Patch::object(Target::of(machine), merge) }))
+    }
+
+    /// Both sides agree, and the machine is free to go.
+    fn check(&self) -> Result<(), NotMoved> {
+        let (from, to) = (|| name_of(self.from).to_owned(), || name_of(self.to).to_owned());
+        let annotations = self.to.metadata.annotations.clone().unwrap_or_default();
+        let accepts = NameSet::from_annotation(&annotations, RECEIVE_MACHINES_FROM_MACHINESETS);
+        if !accepts.contains(name_of(self.from)) {
+            return Err(NotMoved::NotAccepted { from: from(), to: to(), accepts });
+        }
+        self.new_hash()?;
+        if label(self.from, DEPLOYMENT_NAME) != label(self.to, DEPLOYMENT_NAME) {
+            return Err(NotMoved::OtherDeployment { from: from(), to: to() });
+        }
+        let source = ownership::controller(self.from)?;
+        if !owners::is_controlled_by_uid(self.owners(), &source.uid) {
+            return Err(NotMoved::NotOurs { machine: self.machine(), from: from() });
+        }
+        match (fleet::is_deleting(self.parts.machine), stage(self.parts.machine)) {
+            (true, _) => Err(NotMoved::Deleting(self.machine())),
+            (false, Stage::Settled) => Ok(()),
+            (false, stage) => Err(NotMoved::Busy { machine: self.machine(), stage }),
+        }
+    }
+
+    /// The target takes the place of the source. Unlike a reference that this controller applies, it blocks nothing.
+    fn new_owners(&self) -> Result<Vec<OwnerReference>, NotMoved> {
+        let (source, target) = (ownership::controller(self.from)?, ownership::controller(self.to)?);
+        let mut references = self.owners().to_vec();
+        owners::replace(&mut references, &source.uid, OwnerReference { block_owner_deletion: None, ..target });
+        Ok(references)
+    }
+
+    fn new_hash(&self) -> Result<&str, NotMoved> {
+        let missing = || NotMoved::NoLabel { to: name_of(self.to).to_owned(), label: MACHINE_TEMPLATE_HASH };
+        label(self.to, MACHINE_TEMPLATE_HASH).ok_or_else(missing)
+    }
+
+    fn owners(&self) -> &[OwnerReference] {
+        self.parts.machine.metadata.owner_references.as_deref().unwrap_or_default()
+    }
+
+    fn machine(&self) -> String {
+        fleet::name(self.parts.machine).to_owned()
+    }
+}
+
+fn label<'a>(set: &'a MachineSet, key: &str) -> Option<&'a str> {
+    set.metadata.labels.as_ref().and_then(|labels| labels.get(key)).map(String::as_str)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,142 @@
+use refit_api::cluster::Machine;
+use serde_json::{Value, json};
+
+use super::*;
+use crate::reading::Read;
+use crate::testing::{Store, labels_of, machine_of, machine_set, template};
+
+struct World {
+    from: MachineSet,
+    to: MachineSet,
+    machine: Machine,
+    host_template: Value,
+    host: Read<Value>,
+}
+
+fn world() -> World {
+    let (mut from, mut to) = (machine_set("old", 1), machine_set("new", 1));
+    to.metadata.annotations = Some(labels_of(&[(RECEIVE_MACHINES_FROM_MACHINESETS, "older,old")]));
+    for set in [&mut from, &mut to] {
+        set.spec.template.spec.bootstrap.config_ref = None;
+        set.spec.template.spec.bootstrap.data_secret_name = Some("data".to_owned());
+    }
+    let mut machine = machine_of(&from, "m");
+    machine.spec.bootstrap.config_ref = None;
+    let host = json!({ "apiVersion": "x.io/v1", "kind": "Host", "metadata": { "name": "m", "uid": "u" } });
+    let host_template = template("HostTemplate", "new-host", json!({ "cpus": 4 }));
+    World { from, to, machine, host_template, host: Read::Found(host) }
+}
+
+impl World {
+    fn moving(&self) -> Move<'_> {
+        Move {
+            from: &self.from,
+            to: &self.to,
+            templates: Templates { infrastructure: &self.host_template, bootstrap: None },
+            parts: MachineParts { machine: &self.machine, infrastructure: &self.host, bootstrap: None },
+        }
+    }
+
+    fn accepted(&self) -> Rehearsed {
+        Rehearsed { rehearsal: self.moving().rehearse().expect("it must be rehearsed"), outcome: Outcome::Accepted }
+    }
+}
+
+#[test]
+fn a_move_is_one_patch_of_owner_label_and_marks() {
+    let mut world = world();
+    let other = OwnerReference { uid: "x".to_owned(), kind: "Other".to_owned(), ..OwnerReference::default() };
+    world.machine.metadata.owner_references.get_or_insert_default().insert(0, other.clone());
+    let effect = world.moving().start(&world.accepted()).expect("it must move");
+    let Effect::Patch(patch) = effect else { panic!("it must be a patch") };
+    let owners = json!([
+        other,
+        { "apiVersion": "cluster.x-k8s.io/v1beta2", "kind": "MachineSet", "name": "new", "uid": "uid-new", "controller": true },
+    ]);
+    let expected = json!({ "metadata": {
+        "ownerReferences": owners,
+        "labels": { "machine-template-hash": "1-new" },
+        "annotations": { UPDATE_IN_PROGRESS: "", PENDING_ACKNOWLEDGE_MOVE: "" },
+    } });
+    assert_eq!(patch.merge, expected);
+    assert_eq!(patch.target.uid.as_deref(), Some("uid-m"));
+    assert_eq!(patch.resource_version.as_deref(), Some("1"), "owners that others add meanwhile are not lost");
+}
+
+#[test]
+fn a_moved_machine_belongs_to_one_machine_set_only() {
+    let mut world = world();
+    let mut store = Store::default();
+    store.insert_typed(&world.machine);
+    world.machine = store.typed("m").expect("it must be there");
+    let effect = world.moving().start(&world.accepted()).expect("it must move");
+    store.carry_out(std::slice::from_ref(&effect));
+    assert!(store.try_carry_out(&effect).is_err(), "a doubled writer is refused");
+    world.machine = store.typed("m").expect("it must be there");
+    let references = world.machine.metadata.owner_references.clone().unwrap_or_default();
+    assert!(owners::is_controlled_by_uid(&references, "uid-new") && references.len() == 1);
+    let error = world.moving().rehearse().expect_err("it has moved");
+    assert_eq!(error.to_string(), "Machine m is not controlled by MachineSet old");
+}
+
+/// DESIGN 5.6: a webhook that rejects the spec after the move parks the machine for ever.
+#[test]
+fn a_machine_whose_new_spec_would_be_refused_stays() {
+    let world = world();
+    let rehearsal = world.moving().rehearse().expect("it must be rehearsed");
+    let kinds: Vec<&str> = rehearsal.applies.iter().map(|apply| apply.target.kind.as_str()).collect();
+    assert_eq!(kinds, ["Host", "Machine"], "what ends the move is rehearsed, in its order");
+    let outcome =
+        Outcome::Refused { object: rehearsal.applies[0].target.clone(), why: "spec.cpus is immutable".to_owned() };
+    let error = world.moving().start(&Rehearsed { rehearsal, outcome }).expect_err("it must stay");
+    assert_eq!(error.to_string(), "Machine m stays: Host m would be refused: spec.cpus is immutable");
+}
+
+#[test]
+fn a_rehearsal_of_something_else_does_not_count() {
+    let mut world = world();
+    let rehearsed = world.accepted();
+    world.host_template = template("HostTemplate", "new-host", json!({ "cpus": 8 }));
+    let error = world.moving().start(&rehearsed).expect_err("it must stay");
+    assert_eq!(error.to_string(), "Machine m was rehearsed for something else than it would become now");
+}
+
+#[test]
+fn both_sides_must_agree_and_the_machine_must_be_free() {
+    let check = |change: &dyn Fn(&mut World), expected: &str| {
+        let mut world = world();
+        change(&mut world);
+        let error = world.moving().rehearse().expect_err("it must stay");
+        assert_eq!(error.to_string(), expected);
+    };
+    check(
+        &|world| world.to.metadata.annotations = Some(labels_of(&[(RECEIVE_MACHINES_FROM_MACHINESETS, "a,b")])),
+        "MachineSet old is set to move replicas to new, but new only accepts Machines from a,b",
+    );
+    check(
+        &|world| world.to.metadata.annotations = None,
+        "MachineSet old is set to move replicas to new, but new only accepts Machines from ",
+    );
+    check(&|world| world.to.metadata.labels = None, "MachineSet new does not have the machine-template-hash label");
+    check(
+        &|world| {
+            let labels = world.to.metadata.labels.get_or_insert_default();
+            labels.insert(DEPLOYMENT_NAME.to_owned(), "another".to_owned());
+        },
+        "MachineSets old and new are not of the same MachineDeployment",
+    );
+    check(&|world| world.machine.metadata.owner_references = None, "Machine m is not controlled by MachineSet old");
+    check(
+        &|world| world.machine.metadata.deletion_timestamp = world.machine.metadata.creation_timestamp.clone(),
+        "Machine m is being deleted",
+    );
+    check(
+        &|world| world.machine.metadata.annotations = Some(labels_of(&[(UPDATE_IN_PROGRESS, "")])),
+        "Machine m cannot move while it is Released",
+    );
+    check(&|world| world.host = Read::Missing, "Machine m stays: what it would become cannot be computed");
+    check(
+        &|world| world.from.metadata.uid = None,
+        "MachineSet \"old\" has no name or no uid, so nothing can belong to it",
+    );
+}

@@ -1,0 +1,224 @@
+//! Each rule of a MachineSet's pass, by tables.
+
+use super::*;
+
+const DAY: i64 = 86_400;
+const NOW: i64 = 1000 * DAY;
+
+fn at(second: i64) -> Timestamp {
+    Timestamp::from_second(second).unwrap()
+}
+
+/// A machine as `m1 deleting`, with any of the words below; ten days old.
+fn machine(text: &str) -> MachineView {
+    let words: Vec<&str> = text.split_whitespace().collect();
+    let is = |word: &str| words.contains(&word);
+    MachineView {
+        name: words[0].to_owned(),
+        created: Some(at(NOW - 10 * DAY)),
+        pending_acknowledge: is("pending"),
+        acknowledged: is("acknowledged"),
+        updating: is("updating") || is("pending"),
+        deleting: is("deleting"),
+        delete_requested: is("unwanted"),
+        has_node: !is("nodeless"),
+        unhealthy: is("unhealthy"),
+        to_be_remediated: is("remediated"),
+    }
+}
+
+/// A MachineSet `ms1` with machines as `m1, m2 updating`.
+fn set(spec_replicas: i32, machines: &str) -> Observed {
+    Observed {
+        name: "ms1".to_owned(),
+        now: at(NOW),
+        spec_replicas,
+        handover: Handover::default(),
+        disable_machine_create: false,
+        order: MachineSetDeletionOrder::Random,
+        target: None,
+        machines: machines.split(", ").filter(|text| !text.is_empty()).map(machine).collect(),
+    }
+}
+
+/// The same, which gives machines to `ms2`.
+fn moving(spec_replicas: i32, machines: &str) -> Observed {
+    let mut observed = set(spec_replicas, machines);
+    observed.handover.move_to = Some("ms2".to_owned());
+    observed.target = Some(MoveTarget { name: "ms2".to_owned(), receive_from: NameSet::parse("ms1,ms3") });
+    observed
+}
+
+/// The same, which takes machines from `ms0` and has acknowledgements for some.
+fn receiving(spec_replicas: i32, machines: &str, acknowledged: &str) -> Observed {
+    let mut observed = set(spec_replicas, machines);
+    observed.handover.receive_from = NameSet::parse("ms0");
+    observed.handover.acknowledged = NameSet::parse(acknowledged);
+    observed
+}
+
+fn names(list: &str) -> Vec<String> {
+    list.split_whitespace().map(str::to_owned).collect()
+}
+
+#[track_caller]
+fn check_deleted(observed: &Observed, expected: &str) {
+    let found = match decide(observed).replicas {
+        Replicas::Delete(names) => names,
+        Replicas::Settled => Vec::new(),
+        other => panic!("{other:?}"),
+    };
+    assert_eq!(found.join(" "), expected);
+}
+
+#[track_caller]
+fn check_moved(observed: &Observed, moved: &str, deleted: &str) {
+    let expected = if moved.is_empty() && deleted.is_empty() {
+        Replicas::Settled
+    } else {
+        Replicas::Move { to: "ms2".to_owned(), machines: names(moved), delete: names(deleted) }
+    };
+    assert_eq!(decide(observed).replicas, expected);
+}
+
+#[test]
+fn missing_machines_are_created_unless_that_is_off() {
+    assert_eq!(decide(&set(3, "m1")).replicas, Replicas::Create(2));
+    assert_eq!(
+        decide(&Observed { disable_machine_create: true, ..set(3, "m1") }).replicas,
+        Replicas::CreateDisabled(2)
+    );
+    assert_eq!(decide(&set(1, "m1")).replicas, Replicas::Settled);
+    assert_eq!(decide(&set(-1, "")).replicas, Replicas::Settled);
+}
+
+#[test]
+fn the_first_in_order_go_and_equal_ones_by_name() {
+    check_deleted(&set(1, "m1, m2, m3"), "m1 m2");
+    let order = "m1, m2 unhealthy, m3 updating, m4 unwanted, m5 deleting";
+    check_deleted(&set(3, order), "m4");
+    check_deleted(&set(2, order), "m4 m3");
+    check_deleted(&set(1, order), "m4 m3 m2");
+    check_deleted(&set(1, "m1, m2 nodeless"), "m2");
+}
+
+#[test]
+fn a_machine_that_is_being_deleted_takes_up_a_place() {
+    check_deleted(&set(2, "m1, m2, m3 deleting"), "");
+    check_deleted(&set(1, "m1, m2, m3 deleting"), "m1");
+}
+
+#[test]
+fn age_decides_among_healthy_machines() {
+    let mut observed = set(2, "m1, m2, m3");
+    observed.machines[1].created = Some(at(NOW - 20 * DAY));
+    observed.machines[2].created = Some(at(NOW - DAY));
+    observed.order = MachineSetDeletionOrder::Oldest;
+    check_deleted(&observed, "m2");
+    observed.order = MachineSetDeletionOrder::Newest;
+    check_deleted(&observed, "m3");
+}
+
+#[test]
+fn priorities_are_upstreams() {
+    let check = |text: &str, order: MachineSetDeletionOrder, expected: f64| {
+        let observed = Observed { order, ..set(0, "") };
+        assert!((priority(&machine(text), &observed) - expected).abs() < 1e-9, "{text}");
+    };
+    let ten_days = 50.0 * (1.0 - (-1.0_f64).exp());
+    check("m1 deleting unwanted", MachineSetDeletionOrder::Oldest, 100.0);
+    check("m1 unwanted updating", MachineSetDeletionOrder::Oldest, 80.0);
+    check("m1 updating unhealthy", MachineSetDeletionOrder::Oldest, 75.0);
+    check("m1 unhealthy", MachineSetDeletionOrder::Newest, 50.0);
+    check("m1", MachineSetDeletionOrder::Random, 20.0);
+    check("m1", MachineSetDeletionOrder::Oldest, ten_days);
+    check("m1", MachineSetDeletionOrder::Newest, 50.0 - ten_days);
+}
+
+#[test]
+fn a_machine_from_the_future_or_of_unknown_age_is_new() {
+    for created in [None, Some(at(NOW + DAY))] {
+        let machine = MachineView { created, ..machine("m1") };
+        let observed = |order| Observed { order, ..set(0, "") };
+        assert_eq!(priority(&machine, &observed(MachineSetDeletionOrder::Oldest)), 0.0);
+        assert_eq!(priority(&machine, &observed(MachineSetDeletionOrder::Newest)), 50.0);
+    }
+}
+
+#[test]
+fn an_update_begins_when_the_move_is_acknowledged() {
+    let started = |observed: &Observed| decide(observed).start_updates.join(" ");
+    assert_eq!(started(&receiving(2, "m1 pending, m2 pending", "m1")), "m1");
+    assert_eq!(started(&receiving(2, "m1 pending", "")), "");
+    assert_eq!(started(&set(2, "m1 pending, m2 pending")), "m1 m2", "it receives no more");
+    assert_eq!(started(&receiving(2, "m1 updating, m2", "m1,m2")), "", "they are not pending");
+}
+
+#[test]
+fn machines_that_wait_for_their_acknowledgement_are_no_surplus() {
+    check_deleted(&receiving(1, "m1, m2 pending", ""), "");
+    check_deleted(&receiving(1, "m1, m2 pending, m3", ""), "m1");
+    check_deleted(&receiving(1, "m1, m2 pending acknowledged", "m2"), "m2");
+}
+
+/// Upstream releases the machine, takes it for surplus in the same pass, and deletes it first as it is being updated.
+#[test]
+fn a_machine_that_nobody_has_counted_is_not_deleted_when_receiving_ends() {
+    check_deleted(&set(1, "m1, m2 pending"), "");
+    check_deleted(&set(0, "m1, m2 pending"), "m1");
+    check_deleted(&set(1, "m1, m2 pending acknowledged"), "m2");
+}
+
+#[test]
+fn surplus_moves_when_both_sides_agree() {
+    check_moved(&moving(1, "m1, m2, m3"), "m1 m2", "");
+    check_moved(&moving(3, "m1, m2, m3"), "", "");
+}
+
+#[test]
+fn a_move_that_the_target_does_not_expect_is_refused() {
+    let mut observed = moving(0, "m1");
+    observed.target = Some(MoveTarget { name: "ms2".to_owned(), receive_from: NameSet::parse("ms3") });
+    let accepts = NameSet::parse("ms3");
+    assert_eq!(decide(&observed).replicas, Replicas::Refused { target: "ms2".to_owned(), accepts });
+    observed.target = None;
+    let accepts = NameSet::default();
+    assert_eq!(decide(&observed).replicas, Replicas::Refused { target: "ms2".to_owned(), accepts });
+}
+
+#[test]
+fn what_cannot_move_stays_and_another_moves_in_its_place() {
+    check_moved(&moving(2, "m1 updating, m2, m3"), "m2", "");
+    check_moved(&moving(2, "m1 nodeless, m2, m3"), "m2", "");
+    check_moved(&moving(0, "m1 updating"), "", "");
+}
+
+#[test]
+fn a_machine_that_is_being_deleted_takes_up_a_place_in_a_move() {
+    check_moved(&moving(2, "m1, m2, m3 deleting"), "", "");
+    check_moved(&moving(1, "m1, m2, m3 deleting"), "m1", "");
+}
+
+#[test]
+fn a_broken_machine_is_deleted_instead_of_moved() {
+    check_moved(&moving(1, "m1, m2 unhealthy remediated, m3"), "m1", "m2");
+    check_moved(&moving(1, "m1, m2 unhealthy remediated deleting"), "", "");
+}
+
+#[test]
+fn a_machine_that_the_user_wants_to_go_is_moved_first() {
+    check_moved(&moving(1, "m1, m2 unwanted"), "m2", "");
+}
+
+#[test]
+fn scaffolding_goes_first_and_never_moves() {
+    use crate::handover::Scaffolding;
+    let with = |mut observed: Observed| {
+        observed.handover.scaffolding = Some(Scaffolding::Machine("m3".to_owned()));
+        observed
+    };
+    check_deleted(&with(set(2, "m1 updating, m2, m3")), "m3");
+    check_deleted(&with(set(2, "m1 unwanted, m2, m3")), "m1");
+    check_moved(&with(moving(1, "m1, m2, m3")), "m1 m2", "");
+    check_moved(&with(moving(0, "m3")), "", "");
+}

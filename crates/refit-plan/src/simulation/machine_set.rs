@@ -1,0 +1,106 @@
+//! The reconcile of a MachineSet, and what becomes of its machines.
+
+use refit_api::cluster::MachineSetDeletionOrder;
+
+use super::deployment::age;
+use super::number::{MachineNumber, SetNumber};
+use super::trace::Move;
+use super::world::{Machine, Outcome, State, World};
+use crate::machine_set::{self as decider, MachineView, MoveTarget, Observed, Replicas};
+
+/// Finishes updates, begins updates, creates, moves or deletes, and counts. Nothing, if it is not there.
+pub fn reconcile(world: &mut World, number: SetNumber) -> Outcome {
+    let mut outcome = Outcome::default();
+    if !world.sets.contains_key(&number) {
+        return outcome;
+    }
+    finish_updates(world, number);
+    let decision = decider::decide(&observe(world, number));
+    for name in &decision.start_updates {
+        with_machine(world, name, |machine| machine.state = State::Started);
+    }
+    change_replicas(world, number, decision.replicas, &mut outcome);
+    world.take_counters(number);
+    outcome
+}
+
+fn finish_updates(world: &mut World, number: SetNumber) {
+    for (_, machine) in world.machines_of_mut(number) {
+        if machine.state == State::Started {
+            machine.state = State::Idle;
+        }
+    }
+}
+
+fn observe(world: &World, number: SetNumber) -> Observed {
+    let set = &world.sets[&number];
+    let target = set.handover.move_to.as_deref().and_then(SetNumber::parse);
+    let target = target.and_then(|target| world.sets.get(&target).map(|set| (target, set)));
+    Observed {
+        name: number.to_string(),
+        now: age(u32::MAX),
+        spec_replicas: set.spec_replicas,
+        handover: set.handover.clone(),
+        disable_machine_create: set.disable_machine_create,
+        order: MachineSetDeletionOrder::Random,
+        target: target.map(|(target, set)| MoveTarget {
+            name: target.to_string(),
+            receive_from: set.handover.receive_from.clone(),
+        }),
+        machines: world.machines_of(number).map(|(number, machine)| view(number, machine)).collect(),
+    }
+}
+
+fn view(number: MachineNumber, machine: &Machine) -> MachineView {
+    MachineView {
+        name: number.to_string(),
+        created: Some(age(number.0)),
+        pending_acknowledge: machine.is_pending(),
+        acknowledged: machine.state == State::Pending { acknowledged: true },
+        updating: machine.is_updating(),
+        deleting: machine.deleting,
+        delete_requested: false,
+        has_node: true,
+        unhealthy: false,
+        to_be_remediated: false,
+    }
+}
+
+fn change_replicas(world: &mut World, number: SetNumber, replicas: Replicas, outcome: &mut Outcome) {
+    match replicas {
+        Replicas::Settled => {}
+        Replicas::CreateDisabled(missing) => {
+            outcome.notes.push(format!("{number}: {missing} missing, but it creates no machines under OnDelete"));
+        }
+        Replicas::Create(missing) => outcome.created.extend((0..missing).map(|_| world.create_machine(number))),
+        Replicas::Delete(names) => delete(world, &names, outcome),
+        Replicas::Move { to, machines, delete: broken } => {
+            delete(world, &broken, outcome);
+            let to = SetNumber::parse(&to).expect("a target must be a MachineSet of the world");
+            for name in machines {
+                with_machine(world, &name, |machine| {
+                    machine.set = to;
+                    machine.state = State::Pending { acknowledged: false };
+                });
+                outcome.moved.extend(MachineNumber::parse(&name).map(|machine| Move { machine, from: number, to }));
+            }
+            outcome.moved.sort_by_key(|moved| moved.machine);
+        }
+        Replicas::Refused { target, .. } => {
+            outcome.notes.push(format!("{number}: {target} takes no machines from it"));
+        }
+    }
+}
+
+fn delete(world: &mut World, names: &[String], outcome: &mut Outcome) {
+    for number in names.iter().filter_map(|name| MachineNumber::parse(name)) {
+        world.machines.remove(&number);
+        outcome.deleted.insert(number);
+    }
+}
+
+fn with_machine(world: &mut World, name: &str, change: impl FnOnce(&mut Machine)) {
+    if let Some(machine) = MachineNumber::parse(name).and_then(|number| world.machines.get_mut(&number)) {
+        change(machine);
+    }
+}
