@@ -4,14 +4,18 @@
 //! suffix comes in as a number. The same input gives the same output, whatever the order in which things were registered.
 
 pub mod check;
+pub mod control_plane;
 pub mod coverage;
 mod duration;
 pub mod effect;
 pub mod field_ownership;
 pub mod fleet;
 pub mod handover;
+pub mod machine;
 pub mod machine_deployment;
+pub mod machine_health_check;
 pub mod machine_set;
+mod merge;
 pub mod ownership;
 pub mod plan;
 mod policy;

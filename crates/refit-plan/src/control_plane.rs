@@ -1,0 +1,147 @@
+//! Decides about a KubeadmControlPlane: which Machine is made, updated in place, replaced or removed next.
+//!
+//! Everything here is a function of [`Observed`]. The order is upstream's: deletions are finished first, then a
+//! hand-over for an update in place that was cut short, then unhealthy machines are replaced, then updates under way
+//! are waited for, then the rollout goes on, then machines come and go. Later steps wait for earlier ones, and at most
+//! one machine is touched at a time.
+//!
+//! Where it differs from upstream, on purpose:
+//!
+//! - the policies `refit.dev/in-place` and `refit.dev/keep-originals`;
+//! - what an update in place was accepted for is frozen with its mark;
+//! - the leadership of etcd is moved away before its machine is updated, not only before it goes;
+//! - the next machine waits for the kubelet of the last one, and an update that failed for good stops the rollout;
+//! - a machine that is unhealthy while it is updated is not replaced for it;
+//! - the only machine never goes before its successor is there;
+//! - a creation that was cut short goes on under its name;
+//! - ties are broken by name.
+//!
+//! Not here: certificates and kubeconfigs (the condition `CertificatesAvailable` is an input), talking to etcd and to
+//! the workload cluster (inputs, and [`Step`]s), kube-proxy and CoreDNS (they follow once a decision
+//! [is settled](Decision::is_settled)), whether a KubeadmConfig matches and whether extensions cover a change (inputs).
+//! Taking on Machines that somebody else made, and objects whose managed fields Cluster API up to v1.11 wrote, are
+//! later steps: such Machines must not be among the observed ones.
+
+mod applied;
+mod decision;
+mod deletion;
+mod desired;
+mod etcd;
+mod in_place;
+mod machine;
+mod observed;
+mod pre_terminate;
+mod preflight;
+mod quorum;
+mod remediation;
+mod rollout;
+mod scale;
+mod selection;
+mod status;
+mod sync;
+#[cfg(test)]
+mod tests;
+mod up_to_date;
+mod view;
+
+use std::time::Duration;
+
+pub use decision::{Decision, Step};
+pub use observed::{Coverage, EtcdMember, EtcdMembers, Observed, ObservedMachine, Verdict};
+
+use view::View;
+
+use crate::machine::paused_by;
+use crate::waiting::WaitingOn;
+
+/// When to look again after labels or annotations were written: nobody watches the objects of Machines.
+const SYNC_RETRY: Duration = Duration::from_secs(1);
+
+/// Decides what to do about a control plane now.
+///
+/// # Guarantees
+/// - Under `Require`, no Machine is deleted for a rollout.
+/// - An update in place begins only while no Machine is being updated or deleted, and all are healthy.
+/// - After a crash between any two steps, deciding again leads to the same end.
+/// - Where nothing is left to do, there is no step and no report.
+pub fn decide(observed: &Observed) -> Decision {
+    let view = View::of(observed);
+    let mut decision = Decision::default();
+    if let Some(by) = paused_by(&observed.cluster, &observed.control_plane.metadata) {
+        decision.wait(WaitingOn::Paused);
+        status::report_paused(&view, by, &mut decision);
+        return decision;
+    }
+    if observed.control_plane.metadata.deletion_timestamp.is_some() {
+        deletion::decide(&view, &mut decision);
+    } else if !deletion::has_finalizer(&view) {
+        deletion::set_finalizers(&view, &mut decision, true);
+        return decision;
+    } else {
+        act(&view, &mut decision);
+    }
+    status::report(&view, &mut decision);
+    decision
+}
+
+/// One line per step, in their order. Each that has something to do, or to wait for, keeps the later ones back.
+fn act(view: &View<'_>, decision: &mut Decision) {
+    if !can_begin(view, decision) {
+        return;
+    }
+    sync::decide(view, decision);
+    let _ = etcd::remove_orphan(view, decision)
+        || pre_terminate::decide(view, decision)
+        || in_place::resume(view, decision)
+        || remediation::decide(view, decision)
+        || is_updating(view, decision)
+        || has_written(decision)
+        || rollout::decide(view, decision)
+        || has_scaled(view, decision);
+}
+
+/// Machines need infrastructure around them and an address for the API.
+fn can_begin(view: &View<'_>, decision: &mut Decision) -> bool {
+    let cluster = &view.observed.cluster;
+    let endpoint = &cluster.spec.control_plane_endpoint;
+    let what = if cluster.status.initialization.infrastructure_provisioned != Some(true) {
+        "the infrastructure of the Cluster"
+    } else if endpoint.host.is_none() || endpoint.port.is_none() {
+        "the control plane endpoint of the Cluster"
+    } else {
+        return true;
+    };
+    decision.wait_for(format!("waiting for {what}"));
+    false
+}
+
+/// Whether a Machine is being updated in place. The Machine controller is at work, or has given up.
+fn is_updating(view: &View<'_>, decision: &mut Decision) -> bool {
+    // One that failed has had its turn, with or without its mark, until something else is wanted of it.
+    let has_failed = |machine: &&ObservedMachine| machine.has_failed_update() && view.is_up_to_date(machine);
+    let is_busy = |machine: &&ObservedMachine| machine.is_updating() || has_failed(machine);
+    let (failed, updating): (Vec<_>, Vec<_>) =
+        view.machines().filter(is_busy).partition(|machine| machine.has_failed_update());
+    let names = |machines: &[&ObservedMachine]| machines.iter().map(|machine| machine.name().to_owned()).collect();
+    if !failed.is_empty() {
+        decision.wait(WaitingOn::FailedUpdates { machines: names(&failed) });
+    }
+    if !updating.is_empty() {
+        decision.wait(WaitingOn::Updates { machines: names(&updating) });
+    }
+    !failed.is_empty() || !updating.is_empty()
+}
+
+/// Whether Machines or their objects are written already. The next step carries the versions that they had before.
+fn has_written(decision: &mut Decision) -> bool {
+    let has_written = !decision.steps.is_empty();
+    if has_written {
+        decision.requeue(SYNC_RETRY);
+    }
+    has_written
+}
+
+fn has_scaled(view: &View<'_>, decision: &mut Decision) -> bool {
+    scale::decide(view, decision);
+    !decision.is_settled
+}

@@ -1,0 +1,160 @@
+//! What is told of a control plane and of its Machines.
+//!
+//! Counters, versions and conditions come from the Machines as this decision leaves them. `CertificatesAvailable` is
+//! somebody else's, and so is what older versions of the API reported; both are kept.
+
+mod available;
+mod health;
+mod machines;
+mod replicas;
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
+use refit_api::conditions::{self, NewCondition, PausedBy, kubeadm_control_plane as words, refit};
+use refit_api::controlplane::KubeadmControlPlaneStatus;
+use refit_api::vocabulary::{condition_types as types, events, labels};
+use serde_json::json;
+
+use super::decision::Decision;
+use super::preflight::Blocker;
+use super::view::View;
+use crate::effect::{Effect, Event, Part, Patch, Target};
+use crate::merge::difference;
+use crate::waiting::WaitingOn;
+
+/// When to look again at a control plane that does not run yet, or not well.
+const UNHEALTHY_RETRY: Duration = Duration::from_secs(20);
+
+/// Machines with their conditions as they are after this decision.
+pub(super) type Told<'a> = BTreeMap<&'a str, Vec<Condition>>;
+
+/// Writes down what has become of everything.
+pub(super) fn report(view: &View<'_>, decision: &mut Decision) {
+    let told = machines::report(view, decision);
+    let status = status(view, &told, decision);
+    requeue(view, &status, decision);
+    let is_change = push_status(view, status, decision);
+    if is_change && decision.blockers.iter().any(|blocker| matches!(blocker, Blocker::Components | Blocker::Etcd)) {
+        tell_unhealthy(view, decision);
+    }
+    observe_generation(view, decision);
+}
+
+/// Of a control plane that is left alone, only that is told.
+pub(super) fn report_paused(view: &View<'_>, by: PausedBy, decision: &mut Decision) {
+    let mut status = view.observed.control_plane.status.clone();
+    set(view, &mut status, conditions::paused("KubeadmControlPlane", by));
+    push_status(view, status, decision);
+}
+
+fn status(view: &View<'_>, told: &Told<'_>, decision: &Decision) -> KubeadmControlPlaneStatus {
+    let mut status = view.observed.control_plane.status.clone();
+    status.selector =
+        Some(format!("{}={},{}", labels::CLUSTER_NAME, view.observed.cluster_name(), labels::CONTROL_PLANE));
+    replicas::count(view, told, &mut status);
+    status.last_remediation = replicas::last_remediation(view).or(status.last_remediation);
+    if is_initialized_now(view) {
+        status.initialization.control_plane_initialized = Some(true);
+    }
+    let is_initialized = status.initialization.control_plane_initialized == Some(true);
+    set(view, &mut status, if is_initialized { words::initialized() } else { words::not_initialized() });
+    let made = replicas::conditions(view, told, decision)
+        .into_iter()
+        .chain(health::conditions(view, is_initialized))
+        .chain([conditions::not_paused(), deleting(view), blocked(decision)]);
+    for condition in made {
+        set(view, &mut status, condition);
+    }
+    let available = available::condition(view, &status.conditions);
+    set(view, &mut status, available);
+    status
+}
+
+fn set(view: &View<'_>, status: &mut KubeadmControlPlaneStatus, condition: NewCondition) {
+    let generation = view.observed.control_plane.metadata.generation;
+    conditions::set(&mut status.conditions, condition, generation, view.observed.now);
+}
+
+/// `kubeadm init` has succeeded. Not if the only Machine is on its way out: its successor must not join what is gone.
+fn is_initialized_now(view: &View<'_>) -> bool {
+    let mut machines = view.machines();
+    let is_leaving = match (machines.next(), machines.next()) {
+        (Some(only), None) => only.is_deleting() || only.is_to_be_remediated(),
+        _ => false,
+    };
+    view.observed.has_kubeadm_config && !is_leaving
+}
+
+fn deleting(view: &View<'_>) -> NewCondition {
+    let observed = view.observed;
+    if observed.control_plane.metadata.deletion_timestamp.is_none() {
+        conditions::not_deleting()
+    } else if !observed.workers.is_empty() {
+        words::deleting::waiting_for_workers(&observed.workers)
+    } else if !observed.machines.is_empty() {
+        words::deleting::waiting_for_machines(observed.machines.len(), replicas::stale(view).as_deref())
+    } else {
+        words::deleting::completed()
+    }
+}
+
+/// Whether somebody must do something before the rollout goes on.
+fn blocked(decision: &Decision) -> NewCondition {
+    let mut blocking = decision.waiting_on.iter().filter(|reason| reason.is_blocked());
+    match blocking.next() {
+        None => refit::rollout_not_blocked(),
+        Some(reason @ WaitingOn::FailedUpdates { .. }) => refit::updates_failed(reason.to_string()),
+        Some(reason) => refit::change_not_covered(reason.to_string()),
+    }
+}
+
+fn requeue(view: &View<'_>, status: &KubeadmControlPlaneStatus, decision: &mut Decision) {
+    let is_deleting = view.observed.control_plane.metadata.deletion_timestamp.is_some();
+    let is_unwell = conditions::is_false(&status.conditions, types::INITIALIZED)
+        || conditions::is_false(&status.conditions, types::CONTROL_PLANE_COMPONENTS_HEALTHY);
+    if is_unwell && !is_deleting && decision.requeue_after.is_none() {
+        decision.requeue(UNHEALTHY_RETRY);
+    }
+}
+
+/// Reports the status if it changed, and tells whether it did.
+fn push_status(view: &View<'_>, status: KubeadmControlPlaneStatus, decision: &mut Decision) -> bool {
+    let control_plane = &view.observed.control_plane;
+    let [before, after] = [&control_plane.status, &status].map(|status| json!({ "status": status }));
+    let Some(merge) = difference(&before, &after) else { return false };
+    let patch = Patch {
+        target: Target::of(control_plane),
+        part: Part::Status,
+        merge,
+        resource_version: control_plane.metadata.resource_version.clone(),
+    };
+    decision.reports.push(Effect::Patch(patch));
+    true
+}
+
+/// Told when it becomes so, and not again until what is reported changes.
+fn tell_unhealthy(view: &View<'_>, decision: &mut Decision) {
+    let problems = decision.waiting_on.iter().find_map(|reason| match reason {
+        WaitingOn::Preflight { problems } => Some(format!("[{}]", problems.join(", "))),
+        _ => None,
+    });
+    let message = format!(
+        "Waiting for control plane to pass preflight checks to continue reconciliation: {}",
+        problems.unwrap_or_default()
+    );
+    let about = Target::of(&view.observed.control_plane);
+    decision.reports.push(Effect::Emit(Event::warning(about, events::CONTROL_PLANE_UNHEALTHY, message)));
+}
+
+/// The last step of all: only who did everything has seen to the generation.
+fn observe_generation(view: &View<'_>, decision: &mut Decision) {
+    let control_plane = &view.observed.control_plane;
+    let generation = control_plane.metadata.generation;
+    if generation.is_some() && generation != control_plane.status.observed_generation && decision.ask.is_empty() {
+        let merge = json!({ "status": { "observedGeneration": generation } });
+        let target = Target::of(control_plane);
+        decision.patch(Patch { target, part: Part::Status, merge, resource_version: None });
+    }
+}

@@ -1,0 +1,185 @@
+//! Running the extension whose turn it is.
+
+use jiff::Timestamp;
+use refit_api::conditions::machine::{in_place_update_failed, updating_in_place};
+use refit_api::conditions::{NewCondition, refit};
+use refit_api::hooks::CanonicalName;
+use refit_api::vocabulary::refit::annotations::{UPDATE_FAILED, UPDATE_PLAN, UPDATE_PROGRESS};
+use refit_api::vocabulary::refit::events;
+
+use super::answer::Outcome;
+use super::limits::Limits;
+use super::{Report, completion};
+use crate::coverage::FrozenPlan;
+use crate::effect::Event;
+use crate::machine::draft::Draft;
+use crate::machine::errand::{Call, Errand};
+use crate::machine::phase::whole_seconds;
+use crate::machine::progress::Progress;
+use crate::machine::request::update_machine_request;
+use crate::waiting::WaitingOn;
+
+/// An update that is going on.
+pub(super) struct Run {
+    /// What was accepted. Nothing where upstream's controllers began the update.
+    pub plan: Option<FrozenPlan>,
+    /// Who is to be asked, or why nobody can be.
+    pub updater: Result<CanonicalName, String>,
+    /// The objects of the Machine are not what was accepted. Nobody is asked for what nobody agreed to.
+    pub has_moved_on: bool,
+    pub progress: Progress,
+    pub limits: Limits,
+}
+
+impl Run {
+    /// The call that is due, or that was last made.
+    fn call(&self) -> Option<Call> {
+        Some(Call {
+            updater: self.updater.clone().ok()?,
+            plan: self.plan.as_ref().map(|plan| plan.question.clone()),
+            remaining: self.plan.as_ref().map_or(1, |plan| plan.remaining().len()),
+            attempts: self.progress.attempts,
+        })
+    }
+
+    fn deadline(&self) -> Option<Timestamp> {
+        self.limits.deadline(self.progress.started_at)
+    }
+
+    /// What the extension says, under its name.
+    fn said(&self, words: &str) -> String {
+        match (&self.updater, words) {
+            (Ok(updater), "") => format!("{updater} is at work"),
+            (Ok(updater), words) => format!("{updater}: {words}"),
+            (Err(absent), _) => absent.clone(),
+        }
+    }
+}
+
+/// Takes in the answer that there is, and asks if it is time to.
+pub(super) fn go_on(draft: &mut Draft<'_>, run: Run) -> Report {
+    if run.has_moved_on {
+        return moved_on(draft, &run);
+    }
+    let answer = draft.seen.answer.as_ref().filter(|answer| run.call().as_ref() == Some(&answer.call));
+    let outcome = answer.map(Outcome::of);
+    if outcome == Some(Outcome::Done) {
+        return done(draft, run);
+    }
+    if let Some(Outcome::Failed { words }) = outcome {
+        return failed(draft, &run, run.said(&words));
+    }
+    if run.deadline().is_some_and(|deadline| draft.seen.now >= deadline) {
+        let words = match &outcome {
+            Some(Outcome::InProgress { words, .. }) => words.as_str(),
+            Some(Outcome::Done | Outcome::Failed { .. }) | None => "",
+        };
+        return timed_out(draft, &run, &run.said(words));
+    }
+    if let Some(deadline) = run.deadline() {
+        draft.requeue_at(deadline);
+    }
+    match outcome {
+        Some(Outcome::InProgress { until, words }) => in_progress(draft, &run, until, &words),
+        Some(Outcome::Done | Outcome::Failed { .. }) | None => ask(draft, run),
+    }
+}
+
+/// A plan that does not fit any more fails like one whose extension does: then its owner can make another.
+fn moved_on(draft: &mut Draft<'_>, run: &Run) -> Report {
+    match run.progress.retry_at.filter(|retry_at| draft.seen.now < *retry_at) {
+        Some(retry_at) => {
+            draft.requeue_at(retry_at);
+            Report::default()
+        }
+        None => failed(draft, run, "the objects of the machine are not what its plan was made for".to_owned()),
+    }
+}
+
+fn in_progress(draft: &mut Draft<'_>, run: &Run, until: Timestamp, words: &str) -> Report {
+    let machines = vec![draft.name()];
+    draft.waiting_on.push(WaitingOn::Updates { machines });
+    if draft.seen.now < until {
+        draft.requeue_at(until);
+    } else {
+        draft.errand = errand(draft, run);
+    }
+    Report::updating(updating_in_place(words))
+}
+
+/// Asks, unless the last try has just failed.
+fn ask(draft: &mut Draft<'_>, mut run: Run) -> Report {
+    if let Err(absent) = &run.updater {
+        draft.wait(absent.clone());
+        return Report::updating(updating_in_place(absent));
+    }
+    let machines = vec![draft.name()];
+    draft.waiting_on.push(WaitingOn::Updates { machines });
+    if let Some(retry_at) = run.progress.retry_at.filter(|retry_at| draft.seen.now < *retry_at) {
+        draft.requeue_at(retry_at);
+        return Report::default();
+    }
+    if run.limits.timeout.is_some() && run.progress.started_at.is_none() {
+        run.progress.started_at = Some(whole_seconds(draft.seen.now));
+        draft.annotate(UPDATE_PROGRESS, run.progress.encode());
+    }
+    draft.errand = errand(draft, &run);
+    Report::default()
+}
+
+fn errand(draft: &Draft<'_>, run: &Run) -> Option<Errand> {
+    let infrastructure = draft.seen.infrastructure.object()?;
+    let request = update_machine_request(&draft.seen.machine, infrastructure, draft.seen.bootstrap.object());
+    Some(Errand::Ask { call: run.call()?, request: Box::new(request) })
+}
+
+/// The extension is done: the next one's turn comes, or the update is over.
+fn done(draft: &mut Draft<'_>, run: Run) -> Report {
+    let (Some(plan), Ok(updater)) = (run.plan, run.updater) else { return completion::complete(draft) };
+    let plan = plan.without_first();
+    draft.annotate(UPDATE_PLAN, Some(plan.encode()));
+    let Some(next) = plan.next_extension() else { return completion::complete(draft) };
+    let words = format!("{updater} is done, {} is next", next.extension_config());
+    let event = Event::normal(draft.target(), events::SUCCESSFUL_IN_PLACE_UPDATE_STEP, words.clone());
+    draft.events.push(event);
+    draft.requeue_in(jiff::SignedDuration::ZERO);
+    Report::updating(updating_in_place(&words))
+}
+
+/// The try failed: there is another after a while, or none.
+fn failed(draft: &mut Draft<'_>, run: &Run, said: String) -> Report {
+    if run.limits.is_last_try(&run.progress) {
+        return give_up(draft, run, said, refit::update_retries_exhausted);
+    }
+    if run.deadline().is_some_and(|deadline| draft.seen.now >= deadline) {
+        return timed_out(draft, run, &said);
+    }
+    let progress = run.progress.failed(draft.seen.now);
+    let said = match run.limits.retries {
+        Some(retries) => format!("{said} (try {} of {})", progress.failures(), retries.saturating_add(1)),
+        None => format!("{said} (try {})", progress.failures()),
+    };
+    draft.annotate(UPDATE_PROGRESS, progress.encode());
+    if let Some(retry_at) = progress.retry_at {
+        draft.requeue_at(retry_at);
+    }
+    let event = Event::warning(draft.target(), events::FAILED_IN_PLACE_UPDATE_ATTEMPT, said.clone());
+    draft.events.push(event);
+    Report::updating(in_place_update_failed(said))
+}
+
+fn timed_out(draft: &mut Draft<'_>, run: &Run, said: &str) -> Report {
+    let timeout = run.limits.timeout.unwrap_or_default().as_secs();
+    give_up(draft, run, format!("not done after {timeout}s: {said}"), refit::update_timed_out)
+}
+
+/// Nobody is asked any more. Everything else stays as it is, for a person to look at.
+fn give_up(draft: &mut Draft<'_>, run: &Run, said: String, failed: fn(String) -> NewCondition) -> Report {
+    draft.annotate(UPDATE_PROGRESS, run.progress.given_up().encode());
+    draft.annotate(UPDATE_FAILED, Some(run.plan.as_ref().map(|plan| plan.question.to_string()).unwrap_or_default()));
+    let event = Event::warning(draft.target(), events::FAILED_IN_PLACE_UPDATE, said.clone());
+    draft.events.push(event);
+    let machines = vec![draft.name()];
+    draft.waiting_on.push(WaitingOn::FailedUpdates { machines });
+    Report { updating: Some(in_place_update_failed(said.clone())), failed: Some(failed(said)) }
+}
