@@ -51,12 +51,13 @@ pub enum Scope {
 }
 
 /// The JSON path to the status of a condition.
+#[macro_export]
 macro_rules! condition {
     ($type:literal) => {
         concat!(".status.conditions[?(@.type==\"", $type, "\")].status")
     };
 }
-pub(crate) use condition;
+pub use condition;
 
 /// One column of `kubectl get`.
 #[derive(Debug, Clone, Copy)]
@@ -114,6 +115,9 @@ pub fn is_default<T: Default + PartialEq>(value: &T) -> bool {
 /// `apiVersion` and `kind` are not fields. They are written on encoding; on decoding they may be absent, and are
 /// refused when they name something else. A `required` part must be there on decoding; an `optional` one is
 /// its default when absent, and is left out when it is its default.
+///
+/// A crate that uses it depends on `kube`, `schemars`, `serde` and `serde_json`.
+#[macro_export]
 macro_rules! resource {
     (
         $(#[doc = $doc:literal])+
@@ -248,15 +252,17 @@ macro_rules! resource {
         };
     };
 }
-pub(crate) use resource;
+pub use resource;
 
 /// The scopes of [`kube::Resource`] under the names that the macro `resource!` uses.
-pub(crate) mod scope {
+#[doc(hidden)]
+pub mod scope {
     pub use kube::core::{ClusterResourceScope as Cluster, NamespaceResourceScope as Namespaced};
 }
 
 /// Refuses an object of another kind. An absent `apiVersion` or `kind` is fine: Go leaves them out of nested objects.
-pub(crate) fn expect_type<K: CustomKind>(api_version: Option<String>, kind: Option<String>) -> Result<(), String> {
+#[doc(hidden)]
+pub fn expect_type<K: CustomKind>(api_version: Option<String>, kind: Option<String>) -> Result<(), String> {
     let expected = (K::api_version(&()), K::DEFINITION.kind);
     let found = (api_version.filter(|v| !v.is_empty()), kind.filter(|k| !k.is_empty()));
     let differs =

@@ -52,14 +52,16 @@ impl Aggregate<'_> {
     /// Aggregates the conditions of objects. Gives nothing for no objects.
     pub fn of(&self, sources: &[Source<'_>]) -> Option<NewCondition> {
         let missing = format!("Condition {} not yet reported", self.source);
-        let mut reports: Vec<Report<'_>> = sources.iter().map(|source| self.report(source, &missing)).collect();
+        let all = || sources.iter().map(|source| self.report(source, &missing));
+        let worst = all().map(|report| report.priority).min()?;
+        let counts = |report: &Report<'_>| match worst {
+            Priority::Issue | Priority::Unknown => report.priority != Priority::Info,
+            Priority::Info => !report.view.message.is_empty(),
+        };
+        // Of very many objects only few count as a rule, so the others are neither kept nor sorted.
+        let mut reports: Vec<Report<'_>> = all().filter(counts).collect();
         // The oldest come first where nothing else decides.
         reports.sort_by_key(|report| (report.priority, report.view.since));
-        let worst = reports.first()?.priority;
-        match worst {
-            Priority::Issue | Priority::Unknown => reports.retain(|report| report.priority != Priority::Info),
-            Priority::Info => reports.retain(|report| !report.view.message.is_empty()),
-        }
         let condition = NewCondition::new(self.target, worst.status(self.polarity), self.reasons.of(worst));
         Some(condition.with_message(message(&reports)))
     }
@@ -99,7 +101,11 @@ fn message(reports: &[Report<'_>]) -> String {
     let mut lines = Vec::new();
     let mut left = MAX_MESSAGES;
     for (kind, mut groups) in groups(reports) {
-        groups.sort_by_cached_key(|g| (ranks[g.message], std::cmp::Reverse(g.names.len()), g.names.join(",")));
+        groups.sort_by(|a, b| {
+            let by_size = || b.names.len().cmp(&a.names.len());
+            let by_name = || a.names.join(",").cmp(&b.names.join(","));
+            ranks[a.message].cmp(&ranks[b.message]).then_with(by_size).then_with(by_name)
+        });
         let shown = left.min(groups.len());
         left -= shown;
         let others = groups.split_off(shown);

@@ -20,6 +20,17 @@ pub fn updates_failed(message: impl Into<Cow<'static, str>>) -> NewCondition {
     NewCondition::new(types::ROLLOUT_BLOCKED, Status::True, reasons::UPDATES_FAILED).with_message(message)
 }
 
+/// On the same: what is asked for makes no sense, so nothing is changed. The message says what to change.
+pub fn invalid_spec(message: impl Into<Cow<'static, str>>) -> NewCondition {
+    NewCondition::new(types::ROLLOUT_BLOCKED, Status::True, reasons::INVALID_SPEC).with_message(message)
+}
+
+/// On a MachineSet: nothing is done to the number of its Machines, as was asked for. The message is the value of the annotation
+/// that asked for it.
+pub fn held(hold: impl Into<Cow<'static, str>>) -> NewCondition {
+    NewCondition::new(types::HELD, Status::True, reasons::ON_HOLD).with_message(hold)
+}
+
 /// On a Machine: no update of it failed for good.
 pub fn update_not_failed() -> NewCondition {
     NewCondition::new(types::UPDATE_FAILED, Status::False, reasons::NOT_FAILED)
@@ -51,6 +62,8 @@ mod tests {
             (rollout_not_blocked(), "refit.dev/RolloutBlocked=False NotBlocked"),
             (change_not_covered("spec.memory"), "refit.dev/RolloutBlocked=True ChangeNotCovered: spec.memory"),
             (updates_failed("Machine a"), "refit.dev/RolloutBlocked=True UpdatesFailed: Machine a"),
+            (invalid_spec("-1"), "refit.dev/RolloutBlocked=True InvalidSpec: -1"),
+            (held("17"), "refit.dev/Held=True OnHold: 17"),
             (update_not_failed(), "refit.dev/UpdateFailed=False NotFailed"),
             (update_retries_exhausted("no disk"), "refit.dev/UpdateFailed=True RetriesExhausted: no disk"),
             (update_timed_out("after 10m"), "refit.dev/UpdateFailed=True TimedOut: after 10m"),

@@ -76,10 +76,34 @@ impl RawObject {
         Self(parts.chain([metadata]).collect::<Map<_, _>>().into())
     }
 
+    /// A bootstrap object, or a template of one, without the tokens that let a stranger join the cluster.
+    ///
+    /// Extensions have no use for them: their machine has joined.
+    #[must_use]
+    pub fn without_join_tokens(mut self) -> Self {
+        for spec in ["/spec", "/spec/template/spec"] {
+            let Some(spec) = self.0.pointer_mut(spec) else { continue };
+            for (parent, secrets) in JOIN_TOKENS {
+                let Some(parent) = spec.pointer_mut(parent).and_then(Value::as_object_mut) else { continue };
+                secrets.iter().for_each(|secret| {
+                    parent.remove(*secret);
+                });
+            }
+        }
+        self
+    }
+
     fn metadata(&self, key: &str) -> Option<&Value> {
         self.0.get("metadata")?.get(key)
     }
 }
+
+/// Where a KubeadmConfig keeps tokens, below its spec.
+const JOIN_TOKENS: [(&str, &[&str]); 3] = [
+    ("/joinConfiguration/discovery/bootstrapToken", &["token"]),
+    ("/joinConfiguration/discovery", &["tlsBootstrapToken"]),
+    ("/initConfiguration", &["bootstrapTokens"]),
+];
 
 fn is_blank(part: &Value) -> bool {
     match part {
@@ -180,6 +204,33 @@ mod tests {
         );
         check(json!({ "status": {} }), json!({ "metadata": {} }));
         check(json!({ "metadata": 5, "spec": null }), json!({ "metadata": {}, "spec": null }));
+    }
+
+    #[test]
+    fn join_tokens_are_taken_out_of_configs_and_templates() {
+        let spec = |token: Option<&str>| {
+            let mut spec = json!({
+                "joinConfiguration": { "discovery": { "bootstrapToken": { "caCertHashes": ["h"] } } },
+                "initConfiguration": { "nodeRegistration": {} },
+            });
+            if let Some(token) = token {
+                spec["joinConfiguration"]["discovery"]["bootstrapToken"]["token"] = token.into();
+                spec["joinConfiguration"]["discovery"]["tlsBootstrapToken"] = token.into();
+                spec["initConfiguration"]["bootstrapTokens"] = json!([{ "token": token }]);
+            }
+            spec
+        };
+        let check = |with: Value, expected: Value| {
+            assert_eq!(object(with).without_join_tokens().into_value(), expected);
+        };
+        check(json!({ "spec": spec(Some("t")) }), json!({ "spec": spec(None) }));
+        check(
+            json!({ "spec": { "template": { "spec": spec(Some("t")) } } }),
+            json!({ "spec": { "template": { "spec": spec(None) } } }),
+        );
+        for odd in [json!({}), json!({ "spec": 5 }), json!({ "spec": { "joinConfiguration": [] } })] {
+            check(odd.clone(), odd);
+        }
     }
 
     #[test]

@@ -16,6 +16,9 @@ pub const UPDATE_PLAN: &str = "refit.dev/update-plan";
 /// Marks a surge Machine that is there only until the others are updated. On a MachineSet, by the MachineDeployment
 /// controller: the name of that Machine, empty until it exists. On the Machine itself, by a KubeadmControlPlane: empty.
 pub const SCAFFOLDING: &str = "refit.dev/scaffolding";
+/// On a MachineSet, by the MachineDeployment controller: no Machine is created, moved or deleted. The value is the version of
+/// the MachineSet that was put on hold; the condition `Held` repeats it once nothing is under way.
+pub const HOLD: &str = "refit.dev/hold";
 /// On a Machine, by its controller: how often its update failed so far, and when it goes on, as JSON.
 pub const UPDATE_PROGRESS: &str = "refit.dev/update-progress";
 /// On a Machine, by its controller: its update is given up. The value is the plan that failed. Whoever takes it off asks

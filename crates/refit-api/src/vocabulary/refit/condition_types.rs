@@ -5,3 +5,6 @@
 pub const ROLLOUT_BLOCKED: &str = "refit.dev/RolloutBlocked";
 /// On Machines: the update in place is given up; the machine counts against the budget. Bad when true.
 pub const UPDATE_FAILED: &str = "refit.dev/UpdateFailed";
+/// On MachineSets: no Machine is being created, moved or deleted, as its annotation `hold` asks. The message repeats the
+/// value of the annotation. Absent otherwise.
+pub const HELD: &str = "refit.dev/Held";
