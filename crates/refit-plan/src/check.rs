@@ -7,10 +7,13 @@
 //! - A step is held to the limits in force now, or to those under which the MachineSet got its orders since it last
 //!   carried them out, whichever allow more: it cannot know that the user has changed the number meanwhile.
 //! - Machines that the world makes unavailable, or the user deletes, do not count against the budget; nor does the one
-//!   machine that is given up when a rollout is stuck on an unavailable one.
+//!   machine that is given up when a rollout is stuck on an unavailable one. Machines whose updates fail do: a bad change
+//!   stops by itself.
 //! - A MachineSet may replace a machine that the user has deleted, however many there are.
 //! - As many machines may go as the user has taken back, or as have to be replaced because their MachineSet is a second
 //!   one of its template.
+//! - Under `Require` a MachineSet may delete the machine that stands in for others, if that came after the rollout began;
+//!   and as many new ones as the user has deleted, since two MachineSets may both have made up for one.
 //! - Upstream's sequence loses count of machines that are on their way when the template changes again: their MachineSet
 //!   is not the new one any more, nobody acknowledges them, and its counters do not have them yet. When the template
 //!   changes back, they are counted a second time. As many machines may be too many, or unavailable, until their updates
@@ -101,7 +104,9 @@ impl Checker {
             self.violation("I5", format!("{name} was taken from {} by another", was.set));
         }
         let may_have_finished = was.is_started;
-        if (was.is_updating && !may_have_finished) || !is.is_updating {
+        // An update that failed is over when something else is wanted.
+        let is_over = was.is_failed && !self.last.is_wanted(was);
+        if (was.is_updating && !may_have_finished && !is_over) || !is.is_updating {
             self.violation("I3", format!("{name} was moved in the middle of an update, or without one"));
         }
     }
@@ -115,22 +120,42 @@ impl Checker {
         }
         let available = self.last.available();
         // What was excused before is not held against the next step, but excuses nothing more.
-        let floor = self.accounts.floor(actor, &self.last).min(before.available()) - overtaken;
+        let floor = self.accounts.floor(actor, &self.last).min(before.available()) - overtaken - self.given_up();
         if !self.rules.on_delete && available < floor {
             self.violation("I2", format!("{available} machines are available, at least {floor} must be"));
         }
     }
 
-    /// I1 and I6: machines that were there at the start stay, as long as the user wants that many.
+    /// Upstream's sequence gives up a machine for one whose update failed, once the template has changed again.
+    fn given_up(&self) -> i64 {
+        let is_stuck = self.last.machines.values().any(|machine| machine.is_failed && !self.last.is_wanted(machine));
+        i64::from(self.rules.is_upstream() && is_stuck)
+    }
+
+    /// I1 and I6: machines stay, as long as the user wants that many.
     fn judge_originals(&mut self) {
-        let invariant = match () {
-            () if self.rules.on_delete => return,
-            () if self.rules.is_required => "I1",
-            () if self.rules.keeps_originals() => "I6",
-            () => return,
-        };
-        if let Some(name) = self.accounts.replaced_original(&self.rules) {
-            self.violation(invariant, format!("{name} was there at the start and was replaced"));
+        if self.rules.on_delete {
+            return;
+        }
+        if self.rules.is_required {
+            self.judge_required();
+        } else if self.rules.keeps_originals()
+            && let Some(name) = self.accounts.replaced_original()
+        {
+            self.violation("I6", format!("{name} was there at the start and was replaced"));
+        }
+    }
+
+    /// I1: a rollout deletes no machine but the one that it made to stand in for others.
+    fn judge_required(&mut self) {
+        match self.accounts.deleted_for_rollout() {
+            Some((name, true)) => {
+                self.violation("I1", format!("{name} was there before the rollout and was deleted"));
+            }
+            Some((name, false)) => {
+                self.violation("I1", format!("{name} was deleted for the rollout and was no scaffolding"));
+            }
+            None => {}
         }
     }
 
@@ -138,10 +163,11 @@ impl Checker {
     fn judge_end(&mut self) {
         let world = &self.last;
         let mut wrong = Vec::new();
-        if let Some(name) = world.machines.iter().find(|(_, machine)| machine.is_updating).map(|(name, _)| name) {
+        let is_endless = |machine: &Machine| machine.is_updating && !machine.is_failed;
+        if let Some(name) = world.machines.iter().find(|(_, machine)| is_endless(machine)).map(|(name, _)| name) {
             wrong.push(format!("the update of {name} never ends"));
         }
-        let is_disturbed = world.machines.values().any(|machine| machine.is_made_unavailable);
+        let is_disturbed = world.machines.values().any(|machine| machine.is_made_unavailable || machine.is_failed);
         if !is_disturbed && world.total() != i64::from(world.replicas) {
             wrong.push(format!("there are {} machines, {} are wanted", world.total(), world.replicas));
         }

@@ -19,9 +19,10 @@
 //! Not here: certificates and kubeconfigs (the condition `CertificatesAvailable` is an input), talking to etcd and to
 //! the workload cluster (inputs, and [`Step`]s), kube-proxy and CoreDNS (they follow once a decision
 //! [is settled](Decision::is_settled)), whether a KubeadmConfig matches and whether extensions cover a change (inputs).
-//! Taking on Machines that somebody else made, and objects whose managed fields Cluster API up to v1.11 wrote, are
-//! later steps: such Machines must not be among the observed ones.
+//!
+//! Machines that nobody controls are [taken on](claim) before anything is decided.
 
+mod adoption;
 mod applied;
 mod decision;
 mod deletion;
@@ -46,8 +47,11 @@ mod view;
 
 use std::time::Duration;
 
+use refit_api::cluster::Cluster;
+
+pub use adoption::{Candidate, Claim, ClaimError, claim, is_controlled};
 pub use decision::{Decision, Step};
-pub use observed::{Coverage, EtcdMember, EtcdMembers, Observed, ObservedMachine, Verdict};
+pub use observed::{Coverage, EtcdMember, EtcdMembers, Observed, ObservedMachine};
 
 use view::View;
 
@@ -86,7 +90,7 @@ pub fn decide(observed: &Observed) -> Decision {
 
 /// One line per step, in their order. Each that has something to do, or to wait for, keeps the later ones back.
 fn act(view: &View<'_>, decision: &mut Decision) {
-    if !can_begin(view, decision) {
+    if !can_begin(view, decision) || makes_no_sense(view, decision) {
         return;
     }
     sync::decide(view, decision);
@@ -102,17 +106,30 @@ fn act(view: &View<'_>, decision: &mut Decision) {
 
 /// Machines need infrastructure around them and an address for the API.
 fn can_begin(view: &View<'_>, decision: &mut Decision) -> bool {
-    let cluster = &view.observed.cluster;
+    has_place_for_machines(&view.observed.cluster)
+        .inspect_err(|what| decision.wait_for(format!("waiting for {what}")))
+        .is_ok()
+}
+
+/// Fewer machines than one are no control plane. Admission refuses that; nothing is deleted for it here either.
+fn makes_no_sense(view: &View<'_>, decision: &mut Decision) -> bool {
+    let replicas = view.observed.control_plane.spec.replicas.filter(|replicas| *replicas < 1);
+    if let Some(replicas) = replicas {
+        decision.wait_for(format!("spec.replicas is {replicas}, so nothing is changed; set it to 1 or more"));
+    }
+    replicas.is_some()
+}
+
+/// What is missing before there can be Machines.
+fn has_place_for_machines(cluster: &Cluster) -> Result<(), &'static str> {
     let endpoint = &cluster.spec.control_plane_endpoint;
-    let what = if cluster.status.initialization.infrastructure_provisioned != Some(true) {
-        "the infrastructure of the Cluster"
+    if cluster.status.initialization.infrastructure_provisioned != Some(true) {
+        Err("the infrastructure of the Cluster")
     } else if endpoint.host.is_none() || endpoint.port.is_none() {
-        "the control plane endpoint of the Cluster"
+        Err("the control plane endpoint of the Cluster")
     } else {
-        return true;
-    };
-    decision.wait_for(format!("waiting for {what}"));
-    false
+        Ok(())
+    }
 }
 
 /// Whether a Machine is being updated in place. The Machine controller is at work, or has given up.

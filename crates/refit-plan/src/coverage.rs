@@ -11,6 +11,7 @@
 //! Nothing here calls an extension, and no patch of an extension is ever written anywhere: it is a claim, applied to a
 //! copy of "current" and compared with "desired".
 
+mod accepted;
 mod answer;
 mod change;
 mod composition;
@@ -26,12 +27,14 @@ mod question;
 #[cfg(test)]
 pub(crate) mod testing;
 
+pub use accepted::Accepted;
 pub use answer::{Answer, ExtensionAnswer, MAX_WORDS, Reply, Verdict};
 pub(crate) use change::shortened;
 pub use change::{Changes, FieldChange, FieldValue, MAX_CHANGES};
 pub use composition::{Composition, CompositionError, Coverage, Extension, MAX_EXTENSIONS, Step};
 pub use counted::Scope;
 pub use hash::{ContentHash, NotAHash};
+pub use patch::apply as apply_patch;
 pub use patch::{MAX_COPIED_BYTES, MAX_OPERATIONS, OperationProblem, PatchError, PatchProblem};
 pub use plan::{FrozenPlan, FrozenPlanError, MAX_ENCODED_BYTES, NotNext, PlannedExtension, UpdatePlan};
 pub use question::{MachineObjects, MachineSetObjects, Question, QuestionError, Request};

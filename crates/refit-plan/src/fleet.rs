@@ -6,7 +6,7 @@ mod versions;
 
 pub use deleting::stale;
 pub use health::{is_to_be_remediated, is_unhealthy, remediating};
-pub use versions::versions;
+pub use versions::{Versions, versions};
 
 use jiff::Timestamp;
 use refit_api::cluster::Machine;
@@ -15,6 +15,7 @@ use refit_api::hooks::Hook;
 use refit_api::pending_hooks;
 use refit_api::vocabulary::annotations::{PENDING_ACKNOWLEDGE_MOVE, UPDATE_IN_PROGRESS};
 use refit_api::vocabulary::condition_types as types;
+use refit_api::vocabulary::refit::annotations::UPDATE_FAILED;
 
 /// For how long a new machine may be without `UpToDate` before that is worth telling.
 const UP_TO_DATE_GRACE_SECONDS: i64 = 10;
@@ -46,6 +47,11 @@ impl Counters {
 /// Whether an update in place is under way, from the move to the last write of its end.
 pub fn is_updating(machine: &Machine) -> bool {
     has_annotation(machine, UPDATE_IN_PROGRESS) || is_hook_pending(machine)
+}
+
+/// Whether its update was given up. It is not over for that: it goes on when somebody asks for it.
+pub fn has_update_failed(machine: &Machine) -> bool {
+    has_annotation(machine, UPDATE_FAILED) && is_updating(machine)
 }
 
 /// Whether the Machine controller has an update to run.
@@ -84,6 +90,12 @@ pub fn ready(machine: &Machine) -> Source<'_> {
 pub fn up_to_date(machine: &Machine, now: Timestamp) -> Option<Source<'_>> {
     let has_it = conditions::get(&machine.status.conditions, types::UP_TO_DATE).is_some();
     (has_it || is_older_than(machine, UP_TO_DATE_GRACE_SECONDS, now)).then(|| source(machine, types::UP_TO_DATE))
+}
+
+/// Whether the condition is true and has nothing to add: it makes no difference to an aggregate of others.
+pub(crate) fn is_plain(machine: &Machine, type_: &str) -> bool {
+    let condition = conditions::get(&machine.status.conditions, type_);
+    condition.is_some_and(|condition| condition.status == "True" && condition.message.is_empty())
 }
 
 fn source<'a>(machine: &'a Machine, type_: &str) -> Source<'a> {

@@ -6,7 +6,7 @@ use refit_api::name_set::NameSet;
 use refit_api::vocabulary::annotations::{
     ACKNOWLEDGED_MOVE, MOVE_MACHINES_TO_MACHINESET, RECEIVE_MACHINES_FROM_MACHINESETS,
 };
-use refit_api::vocabulary::refit::annotations::SCAFFOLDING;
+use refit_api::vocabulary::refit::annotations::{HOLD, SCAFFOLDING};
 
 /// What the MachineDeployment has written on one MachineSet about machines that move.
 ///
@@ -21,6 +21,9 @@ pub struct Handover {
     pub acknowledged: NameSet,
     /// The surge machine that is there only until the others are updated.
     pub scaffolding: Option<Scaffolding>,
+    /// No machine is created, moved or deleted until the next order. The MachineSet repeats the value when it has taken note
+    /// of that and nothing is under way any more.
+    pub hold: Option<String>,
 }
 
 /// A surge machine that stands in while others are updated, and goes when they are done.
@@ -41,6 +44,7 @@ impl Handover {
             receive_from: NameSet::from_annotation(annotations, RECEIVE_MACHINES_FROM_MACHINESETS),
             acknowledged: NameSet::from_annotation(annotations, ACKNOWLEDGED_MOVE),
             scaffolding: annotations.get(SCAFFOLDING).map(|name| Scaffolding::read(name)),
+            hold: annotations.get(HOLD).cloned(),
         }
     }
 
@@ -49,6 +53,7 @@ impl Handover {
         self.receive_from.write_to(annotations, RECEIVE_MACHINES_FROM_MACHINESETS);
         self.acknowledged.write_to(annotations, ACKNOWLEDGED_MOVE);
         write(annotations, MOVE_MACHINES_TO_MACHINESET, self.move_to.as_deref());
+        write(annotations, HOLD, self.hold.as_deref());
         write(annotations, SCAFFOLDING, self.scaffolding.as_ref().map(Scaffolding::as_str));
     }
 
@@ -94,11 +99,12 @@ mod tests {
             receive_from: NameSet::parse("ms1"),
             acknowledged: NameSet::parse("m1,m2"),
             scaffolding: Some(Scaffolding::Requested),
+            hold: Some("17".to_owned()),
         };
         let mut annotations = BTreeMap::from([("kept".to_owned(), "yes".to_owned())]);
         handover.write_to(&mut annotations);
         assert_eq!(Handover::read(&annotations), handover);
-        assert_eq!(annotations.len(), 5);
+        assert_eq!(annotations.len(), 6);
         Handover::default().write_to(&mut annotations);
         assert_eq!(annotations.keys().collect::<Vec<_>>(), ["kept"]);
     }

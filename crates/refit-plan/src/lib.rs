@@ -4,6 +4,7 @@
 //! suffix comes in as a number. The same input gives the same output, whatever the order in which things were registered.
 
 pub mod check;
+pub mod cluster;
 pub mod control_plane;
 pub mod coverage;
 mod duration;
@@ -14,6 +15,7 @@ pub mod handover;
 pub mod machine;
 pub mod machine_deployment;
 pub mod machine_health_check;
+pub mod machine_rollout;
 pub mod machine_set;
 mod merge;
 pub mod ownership;

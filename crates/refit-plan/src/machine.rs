@@ -3,7 +3,7 @@
 //!
 //! Nothing here talks to anybody. Where the next step is a call, an eviction or a look at volumes, the decision names
 //! it as an [`Errand`]; the shell runs it and comes back with the result. Which Pods a drain evicts, and in which
-//! order, is the shell's: here a drain is something that is done, under way or failed.
+//! order, is decided in [`drain`]; for the Machine a drain is something that is done, under way or failed.
 //!
 //! # An update that failed for good
 //! After `refit.dev/update-retries` or `refit.dev/update-timeout` the Machine gets the annotation
@@ -15,6 +15,7 @@ mod certificates;
 mod conditions;
 mod deletion;
 mod draft;
+pub mod drain;
 mod errand;
 mod external;
 mod in_place;
@@ -30,6 +31,7 @@ mod request;
 #[cfg(test)]
 mod tests;
 mod up_to_date;
+pub mod volumes;
 
 use refit_api::cluster::MachineStatus;
 use refit_api::vocabulary::finalizers;

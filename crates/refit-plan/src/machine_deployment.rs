@@ -1,15 +1,17 @@
 //! Decides the next step of a MachineDeployment: how many machines each of its MachineSets has, and how they change hands.
 //!
-//! A pass looks at counters, owners and marks, never at whole objects, and says what every MachineSet is to be. With the
+//! [`decide`](fn@decide) is the whole of it: from objects as they were read to what to write, to ask and to tell. At its
+//! heart, [`plan`](fn@plan) looks at counters, owners and marks only, and says what every MachineSet is to be. With the
 //! policy `Prefer` and without keep-originals the steps and their arithmetic are upstream's; where refit goes its own
 //! way, the module says so.
 
 mod acknowledge;
-mod cleanup;
 mod deadlock;
+pub mod decide;
 mod in_place;
 mod keep_originals;
 pub mod machine_sets;
+mod nonsense;
 mod on_delete;
 pub mod ownership;
 mod paused;
@@ -19,6 +21,7 @@ mod rollout;
 mod scale_down;
 mod scale_up;
 mod selection;
+mod standstill;
 pub mod status;
 mod template;
 #[cfg(test)]
@@ -26,13 +29,12 @@ mod tests;
 mod view;
 mod waiting;
 
-pub use cleanup::{CleanupCandidate, Totals, drained, is_complete};
+pub use decide::decide;
 pub use plan::{MachineSetPlan, Plan};
 pub use revision::{Revision, RevisionError, next_revision};
 pub use selection::{Candidate, Discarded, Selection, select};
 pub use template::{TemplateDifference, compare_templates};
 pub use view::{Counters, Coverage, DeploymentView, MachineSetView, MachineView, Observed, OldMachineSet, Strategy};
-pub use waiting::WaitingOn;
 
 use refit_api::policy::InPlacePolicy;
 
@@ -43,8 +45,19 @@ use rollout::{Rollout, Set};
 /// # Guarantees
 /// - Every MachineSet of `observed` is in the plan once.
 /// - A machine that has been moved is counted by exactly one MachineSet, whatever the strategy, the policy or the pause.
+/// - A negative number of replicas changes nothing.
+/// - Where machines that were there first are to stay, no order is taken back before all MachineSets stand still.
 /// - Under `Require` no MachineSet gets fewer machines than the user has asked for in total.
-pub fn plan(observed: &Observed) -> Plan {
+pub fn plan(observed: &Observed<'_>) -> Plan {
+    let deployment = &observed.deployment;
+    if deployment.replicas < 0 {
+        return nonsense::hold(observed);
+    }
+    let plan = decided(observed);
+    if deployment.keeps_originals() { standstill::guard(observed, plan) } else { plan }
+}
+
+fn decided(observed: &Observed<'_>) -> Plan {
     let deployment = &observed.deployment;
     let Some(new) = &observed.new else {
         return paused::plan_without_new(observed);
@@ -82,7 +95,7 @@ fn in_upstream_sequence(rollout: &mut Rollout<'_>) {
 fn replace(rollout: &mut Rollout<'_>) {
     acknowledge::everywhere(rollout);
     replace_old(rollout);
-    acknowledge::keep_receiving(rollout);
+    acknowledge::close(rollout);
 }
 
 /// Upstream's steps B, C and E: old machines go as new ones come.

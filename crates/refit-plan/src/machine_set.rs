@@ -1,7 +1,8 @@
 //! Decides the next step of a MachineSet: which updates begin, and which machines come, move and go.
 //!
-//! [`decide`] counts, over light views. The public modules turn its decision into writes, and tell how things are: the
-//! Machines and what belongs to them, and the status.
+//! [`reconcile::decide`] is the decision of a controller: from whole objects to writes, and what is told. What it does
+//! about numbers is decided by [`decide`], which counts, over light views; the simulator uses it, too. The other public
+//! modules are the parts of the whole: the Machines and what belongs to them, and the status.
 
 mod acknowledge;
 pub mod clone;
@@ -13,6 +14,7 @@ pub mod orphans;
 pub mod ownership;
 pub mod preflight;
 mod priority;
+pub mod reconcile;
 pub mod remediation;
 mod replicas;
 pub mod start_move;
@@ -39,6 +41,8 @@ pub struct Observed {
     /// Machines are not created, however few there are.
     pub disable_machine_create: bool,
     pub order: MachineSetDeletionOrder,
+    /// Machines that were there first stay, so none in the middle of an update goes as surplus.
+    pub keeps_originals: bool,
     /// The MachineSet that machines are to move to, if there is one and it exists.
     pub target: Option<MoveTarget>,
     /// All of its machines, in the order of their names. A list that failed is no list: there is no pass then.
@@ -65,6 +69,8 @@ pub struct MachineView {
     pub acknowledged: bool,
     /// An update in place is going on, from the move to its end.
     pub updating: bool,
+    /// The update has failed for good.
+    pub update_failed: bool,
     pub deleting: bool,
     /// The user wants it to go first.
     pub delete_requested: bool,
@@ -106,7 +112,9 @@ pub enum Replicas {
 ///
 /// # Guarantees
 /// - A machine that was moved here and that nobody has counted yet is not deleted.
-/// - A machine that is being updated is not moved.
+/// - A machine that is being updated is not moved, unless its update has failed for good.
+/// - On hold, no machine comes, moves or goes.
+/// - Where machines that were there first are to stay, none in the middle of an update is deleted as surplus.
 pub fn decide(observed: &Observed) -> Decision {
     let start_updates = acknowledge::released(observed);
     let replicas = replicas::decide(observed, &start_updates);

@@ -21,6 +21,8 @@ mod world;
 pub use entry::{Entry, EntryError};
 pub use number::{MachineNumber, SetNumber};
 pub use run::{MAX_ROUNDS, run};
-pub use scenario::{InitialMachineSet, MAX_REPLICAS, Scenario, ScenarioError, Strategy};
+pub use scenario::{
+    InitialMachineSet, MAX_MACHINE_SETS, MAX_REPLICAS, MAX_SCHEDULE, Scenario, ScenarioError, Strategy,
+};
 pub use story::story;
 pub use trace::{Final, Line, Move, SetState, Trace, World as FinalWorld};

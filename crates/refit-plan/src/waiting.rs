@@ -3,6 +3,13 @@
 
 use std::fmt;
 
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
+use refit_api::conditions::{NewCondition, get, refit};
+use refit_api::vocabulary::refit::events::ROLLOUT_BLOCKED;
+
+use crate::coverage::{MAX_WORDS, shortened};
+use crate::effect::{Event, Target};
+
 /// How many names a message lists before it counts the rest.
 const NAMES_SHOWN: usize = 3;
 
@@ -15,6 +22,19 @@ pub enum WaitingOn {
     Uncovered { paths: Vec<String>, answers: Vec<Answer> },
     /// An extension has not given an answer yet. Nothing is replaced meanwhile.
     Undecided { answers: Vec<Answer> },
+    /// The machines of this MachineSet must not be replaced, and they cannot be updated in place. Somebody must do
+    /// something.
+    MustStay { machine_set: String, why: String },
+    /// Nobody knows yet whether the machines of this MachineSet can be updated in place. They are left alone.
+    CoverageUnknown { machine_set: String, why: String },
+    /// No more machines may become unavailable.
+    Availability { available: i64, minimum: i64 },
+    /// What is asked for makes no sense, so nothing is changed. Somebody must do something.
+    InvalidSpec { what: String },
+    /// These MachineSets may still carry out orders that are to be taken back.
+    Standstill { machine_sets: Vec<String> },
+    /// The user deletes machines of these MachineSets.
+    OnDelete { machine_sets: Vec<String> },
     /// As many machines as may be are unavailable.
     Budget { unavailable: Vec<String>, limit: i32 },
     /// Machines must be healthy before others are touched.
@@ -48,9 +68,15 @@ impl WaitingOn {
     /// Whether nothing moves until a person does something.
     pub fn is_blocked(&self) -> bool {
         match self {
-            Self::Uncovered { .. } | Self::FailedUpdates { .. } => true,
+            Self::Uncovered { .. } | Self::MustStay { .. } | Self::InvalidSpec { .. } | Self::FailedUpdates { .. } => {
+                true
+            }
             Self::Paused
             | Self::Undecided { .. }
+            | Self::CoverageUnknown { .. }
+            | Self::Availability { .. }
+            | Self::Standstill { .. }
+            | Self::OnDelete { .. }
             | Self::Budget { .. }
             | Self::Unhealthy { .. }
             | Self::Acknowledgement { .. }
@@ -71,6 +97,21 @@ impl fmt::Display for WaitingOn {
                 write!(f, "no extension covers {}{}", listed(paths), said(answers))
             }
             Self::Undecided { answers } => write!(f, "waiting for an answer{}", said(answers)),
+            Self::MustStay { machine_set, why } => {
+                write!(f, "{machine_set} cannot be updated in place and must not be replaced: {why}")
+            }
+            Self::CoverageUnknown { machine_set, why } => {
+                write!(f, "it is not known yet whether {machine_set} can be updated in place: {why}")
+            }
+            Self::Availability { available, minimum } => {
+                write!(f, "{available} machines are available, and {minimum} must be")
+            }
+            Self::Standstill { machine_sets } => {
+                write!(f, "waiting for {} to stand still, as what is wanted has changed", listed(machine_sets))
+            }
+            Self::OnDelete { machine_sets } => {
+                write!(f, "machines of {} change when they are deleted", listed(machine_sets))
+            }
             Self::Budget { unavailable, limit } => {
                 let machines = machines(unavailable);
                 write!(f, "waiting for {machines} to become available: at most {limit} may be unavailable")
@@ -86,9 +127,30 @@ impl fmt::Display for WaitingOn {
             Self::Deletions { machines: names } => write!(f, "waiting for the deletion of {}", machines(names)),
             Self::Provisioning { machines: names } => write!(f, "waiting for {} to get a node", machines(names)),
             Self::Preflight { problems } => f.write_str(&problems.join("; ")),
-            Self::Other { what } => f.write_str(what),
+            Self::InvalidSpec { what } | Self::Other { what } => f.write_str(what),
         }
     }
+}
+
+/// The condition that says whether somebody must do something before a rollout goes on, from all that it waits for.
+pub fn blocked(waiting_on: &[WaitingOn]) -> NewCondition {
+    let blocking: Vec<&WaitingOn> = waiting_on.iter().filter(|reason| reason.is_blocked()).collect();
+    let words: Vec<String> = blocking.iter().map(ToString::to_string).collect();
+    let message = shortened(words.join("; "), MAX_WORDS);
+    match blocking.first() {
+        None => refit::rollout_not_blocked(),
+        Some(WaitingOn::FailedUpdates { .. }) => refit::updates_failed(message),
+        Some(WaitingOn::InvalidSpec { .. }) => refit::invalid_spec(message),
+        Some(_) => refit::change_not_covered(message),
+    }
+}
+
+/// Tells people that a rollout is blocked, when it becomes so or for another reason than before.
+pub fn blocked_event(about: Target, condition: &NewCondition, before: &[Condition]) -> Option<Event> {
+    let is_said = get(before, &condition.type_)
+        .is_some_and(|said| said.reason == condition.reason && said.message == condition.message);
+    let is_blocked = condition.status == refit_api::conditions::Status::True;
+    (is_blocked && !is_said).then(|| Event::warning(about, ROLLOUT_BLOCKED, condition.message.clone()))
 }
 
 /// `machine a`, `machines a, b and c`, `machines a, b, c and 4 more`.
@@ -135,6 +197,27 @@ mod tests {
         let waiting = WaitingOn::Uncovered { paths: names(&["spec.disk"]), answers };
         check(&waiting, "no extension covers spec.disk (can.memory: disks are not mine)");
         assert!(waiting.is_blocked());
+    }
+
+    /// One value, three places: the words are the same in all of them.
+    #[test]
+    fn condition_event_and_text_have_the_same_words() {
+        let reasons = [
+            WaitingOn::MustStay { machine_set: "ms1".to_owned(), why: "a file changes".to_owned() },
+            WaitingOn::Updates { machines: names(&["a"]) },
+            WaitingOn::FailedUpdates { machines: names(&["b"]) },
+        ];
+        let condition = blocked(&reasons);
+        assert_eq!(condition.message, format!("{}; {}", reasons[0], reasons[2]));
+        let about = || Target::of_value(&serde_json::Value::Null);
+        let event = blocked_event(about(), &condition, &[]).expect("it must be told");
+        assert_eq!((event.reason, event.message.as_str()), ("RolloutBlocked", &*condition.message));
+        let mut told = Vec::new();
+        refit_api::conditions::set(&mut told, condition.clone(), None, crate::testing::at(0));
+        assert_eq!(blocked_event(about(), &condition, &told), None, "once is enough");
+        let free = blocked(&reasons[1..2]);
+        assert_eq!((&*free.reason, blocked_event(about(), &free, &[])), ("NotBlocked", None));
+        assert_eq!(blocked(&[WaitingOn::InvalidSpec { what: "-1".to_owned() }]).reason, "InvalidSpec");
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::world::{Actor, Machine, Rules, World, count};
+use super::world::{Actor, Machine, World, count};
 
 /// Kept from step to step.
 #[derive(Debug, Clone)]
@@ -11,6 +11,13 @@ pub struct Accounts {
     originals: BTreeMap<String, bool>,
     /// Machines of the start that refit has deleted.
     replaced: Vec<String>,
+    /// Machines that were there when the rollout began, at the start or with the last change of the template. A machine
+    /// that stood in for others then is not one of them.
+    there_before: BTreeSet<String>,
+    /// Machines that MachineSets have deleted and that were no scaffolding, and whether they were there before.
+    deleted: Vec<(String, bool)>,
+    /// How many machines the user has deleted: two MachineSets may both make up for one.
+    deleted_by_user: i64,
     /// By how many machines the user has scaled down, or began with more than were wanted.
     taken_back: i64,
     /// The limits that the MachineDeployment saw last.
@@ -70,6 +77,9 @@ impl Accounts {
         Self {
             originals: originals.collect(),
             replaced: Vec::new(),
+            there_before: start.machines.keys().cloned().collect(),
+            deleted: Vec::new(),
+            deleted_by_user: 0,
             taken_back: (start.total() - i64::from(start.replicas)).max(0),
             seen: Limits::of(start),
             ordered: start.sets.keys().map(|name| (name.clone(), Limits::of(start))).collect(),
@@ -85,9 +95,18 @@ impl Accounts {
             Actor::User => self.note_user(before, after),
             Actor::Machine(_) => self.note_gone(before, after),
             Actor::Deployment => self.note_plan(after),
-            Actor::MachineSet(_) => {
-                let gone = before.machines.keys().filter(|name| !after.machines.contains_key(*name));
-                self.replaced.extend(gone.filter(|name| self.originals.contains_key(*name)).cloned());
+            Actor::MachineSet(_) => self.note_deleted(before, after),
+        }
+    }
+
+    fn note_deleted(&mut self, before: &World, after: &World) {
+        for (name, was) in before.machines.iter().filter(|(name, _)| !after.machines.contains_key(*name)) {
+            if self.originals.contains_key(name) {
+                self.replaced.push(name.clone());
+            }
+            let was_there = self.there_before.contains(name);
+            if was_there || !was.is_scaffolding {
+                self.deleted.push((name.clone(), was_there));
             }
         }
     }
@@ -124,6 +143,10 @@ impl Accounts {
 
     fn note_user(&mut self, before: &World, after: &World) {
         self.taken_back += i64::from((before.replicas - after.replicas).max(0));
+        if before.template != after.template {
+            let stays = after.machines.iter().filter(|(_, machine)| !machine.is_scaffolding);
+            self.there_before.extend(stays.map(|(name, _)| name.clone()));
+        }
         for (name, machine) in &after.machines {
             let was = before.machines.get(name);
             if machine.is_made_unavailable && was.is_some_and(|was| !was.is_made_unavailable) {
@@ -131,6 +154,7 @@ impl Accounts {
             }
             if machine.is_deleting {
                 self.originals.remove(name);
+                self.there_before.remove(name);
             }
         }
     }
@@ -148,6 +172,7 @@ impl Accounts {
         for name in gone {
             let set = &before.machines[name].set;
             self.note_loss(set);
+            self.deleted_by_user += 1;
             *self.gone.entry(set.clone()).or_default() += 1;
             self.originals.remove(name);
         }
@@ -191,13 +216,27 @@ impl Accounts {
         Limits::of(world).or(ordered.unwrap_or(self.seen))
     }
 
+    /// A machine that refit has deleted under `Require` although the user wanted as many and it was no scaffolding, and
+    /// whether it was there before the rollout.
+    pub fn deleted_for_rollout(&mut self) -> Option<(String, bool)> {
+        let count = |which: &dyn Fn(&(String, bool)) -> bool| {
+            i64::try_from(self.deleted.iter().filter(|one| which(one)).count()).unwrap_or(i64::MAX)
+        };
+        let is_excess = count(&|(_, was_there)| *was_there) > self.taken_back
+            || count(&|_| true) > self.taken_back + self.deleted_by_user;
+        let found = self.deleted.last().filter(|_| is_excess).cloned()?;
+        // Each is reported once.
+        self.taken_back += 1;
+        Some(found)
+    }
+
     /// An original that refit has replaced although the user wanted as many.
-    pub fn replaced_original(&mut self, rules: &Rules) -> Option<String> {
-        let must_stay = |name: &&String| rules.is_required || self.originals.get(*name) == Some(&true);
+    pub fn replaced_original(&mut self) -> Option<String> {
+        let must_stay = |name: &&String| self.originals.get(*name) == Some(&true);
         let lost: Vec<&String> = self.replaced.iter().filter(must_stay).collect();
         // A machine that has to be replaced may find its successor there when the template changes back, and then another
         // one goes instead.
-        let replaceable = if rules.is_required { 0 } else { self.originals.values().filter(|must| !**must).count() };
+        let replaceable = self.originals.values().filter(|must| !**must).count();
         let lost_count = i64::try_from(lost.len().saturating_sub(replaceable)).unwrap_or(i64::MAX);
         let excess = lost_count > self.taken_back;
         let name = lost.last().filter(|_| excess).map(|name| (*name).clone())?;

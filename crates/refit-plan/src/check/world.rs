@@ -54,6 +54,10 @@ pub struct Machine {
     pub is_started: bool,
     /// Moved, and counted by nobody yet.
     pub is_unacknowledged: bool,
+    /// Its update failed for good, and waits for somebody to try again. It counts as being updated.
+    pub is_failed: bool,
+    /// Its MachineSet says that it stands in for others while they are updated.
+    pub is_scaffolding: bool,
     /// The world has made it unavailable.
     pub is_made_unavailable: bool,
     pub is_deleting: bool,
@@ -72,10 +76,9 @@ impl Rules {
 
     /// Whether all machines become those of the wanted template without the user's help.
     pub fn must_complete(&self, world: &World) -> bool {
-        let has_room = self.keep_originals || world.max_unavailable > 0;
         let templates = || world.sets.values().filter(|set| set.template == world.template);
         // Under `Require` a second MachineSet of the wanted template stays as it is, which is as it should be.
-        !self.on_delete && (!self.is_required || (self.is_covered && has_room && templates().count() <= 1))
+        !self.on_delete && (!self.is_required || (self.is_covered && templates().count() <= 1))
     }
 }
 

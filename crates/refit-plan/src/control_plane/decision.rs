@@ -72,20 +72,24 @@ impl Decision {
         self.wait(WaitingOn::Other { what: what.into() });
     }
 
+    pub(super) fn write(&mut self, effect: Effect) {
+        self.steps.push(Step::Write(effect));
+    }
+
     pub(super) fn apply(&mut self, target: Target, manager: &'static str, intent: Value) {
-        self.steps.push(Step::Write(Effect::Apply(Apply { target, manager, intent })));
+        self.write(Effect::Apply(Apply { target, manager, intent }));
     }
 
     pub(super) fn patch(&mut self, patch: Patch) {
-        self.steps.push(Step::Write(Effect::Patch(patch)));
+        self.write(Effect::Patch(patch));
     }
 
     pub(super) fn delete(&mut self, target: Target) {
-        self.steps.push(Step::Write(Effect::Delete(Delete { target })));
+        self.write(Effect::Delete(Delete { target }));
     }
 
     pub(super) fn emit(&mut self, event: Event) {
-        self.steps.push(Step::Write(Effect::Emit(event)));
+        self.write(Effect::Emit(event));
     }
 
     pub(super) fn tell(&mut self, machine: &str, condition: NewCondition) {

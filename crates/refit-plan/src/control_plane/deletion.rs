@@ -1,5 +1,6 @@
 //! Takes the whole control plane down, after the workers.
 
+use kube::core::ObjectMeta;
 use refit_api::vocabulary::annotations::KCP_CLEANUP_HOOK;
 use refit_api::vocabulary::finalizers;
 use serde_json::json;
@@ -37,8 +38,12 @@ pub(super) fn decide(view: &View<'_>, decision: &mut Decision) {
 
 /// Whether the finalizer is there that keeps the control plane until its Machines are gone.
 pub(super) fn has_finalizer(view: &View<'_>) -> bool {
-    let all = view.observed.control_plane.metadata.finalizers.as_deref().unwrap_or_default();
-    all.iter().any(|finalizer| finalizer == finalizers::KUBEADM_CONTROL_PLANE)
+    is_finalizer_set(&view.observed.control_plane.metadata)
+}
+
+/// The same of the metadata of a control plane.
+pub(super) fn is_finalizer_set(metadata: &ObjectMeta) -> bool {
+    metadata.finalizers.iter().flatten().any(|finalizer| finalizer == finalizers::KUBEADM_CONTROL_PLANE)
 }
 
 /// Puts the finalizer on, or takes it off.

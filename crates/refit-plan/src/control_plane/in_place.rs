@@ -28,11 +28,12 @@ use super::decision::Decision;
 use super::desired;
 use super::etcd::forward_leadership;
 use super::machine::{UPDATE_MACHINE, annotation_of};
-use super::observed::{Coverage, ObservedMachine, Verdict};
+use super::observed::{Coverage, ObservedMachine};
 use super::preflight::RETRY;
 use super::rollout;
 use super::sync::{encoded, stays_scaffolding};
 use super::view::View;
+use crate::coverage::Accepted;
 use crate::coverage::FrozenPlan;
 use crate::coverage::kubeadm_config::Flavour;
 use crate::effect::{Event, Patch, Target};
@@ -116,19 +117,19 @@ fn change_course(
     view: &View<'_>,
     machine: &ObservedMachine,
     frozen: &FrozenPlan,
-    verdict: &Verdict,
+    verdict: &Accepted,
     decision: &mut Decision,
 ) {
     match verdict {
-        Verdict::Covered { plan } => {
+        Accepted::Covered { plan } => {
             mark(machine, &plan.clone().after(frozen), decision);
             go_on(view, machine, decision);
         }
-        Verdict::Undecided { answers } => {
+        Accepted::Undecided { answers } => {
             decision.wait(WaitingOn::Undecided { answers: answers.clone() });
             decision.requeue(RETRY);
         }
-        Verdict::Uncovered { paths, answers } => match view.policy.as_ref().map(|policy| policy.in_place) {
+        Accepted::Uncovered { paths, answers } => match view.policy.as_ref().map(|policy| policy.in_place) {
             Ok(InPlacePolicy::Prefer | InPlacePolicy::Never) => rollout::replace(view, machine, decision),
             Ok(InPlacePolicy::Require) | Err(_) => {
                 decision.wait(WaitingOn::Uncovered { paths: paths.clone(), answers: answers.clone() });

@@ -8,8 +8,7 @@ use refit_api::cluster::{Cluster, Machine};
 use refit_api::controlplane::KubeadmControlPlane;
 use serde_json::Value;
 
-use crate::coverage::{ContentHash, FrozenPlan};
-use crate::waiting::Answer;
+use crate::coverage::{Accepted, ContentHash};
 
 /// Everything that a decision may look at; what is not here cannot influence it.
 ///
@@ -60,19 +59,8 @@ pub enum Coverage {
     Asked {
         /// A hash of what the machine should be. It is the target of a plan that covers every change, too.
         target: ContentHash,
-        verdict: Verdict,
+        verdict: Accepted,
     },
-}
-
-/// What extensions said, together.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Verdict {
-    /// Every change is covered by this plan.
-    Covered { plan: FrozenPlan },
-    /// These changes are covered by nobody.
-    Uncovered { paths: Vec<String>, answers: Vec<Answer> },
-    /// An extension has given no answer yet.
-    Undecided { answers: Vec<Answer> },
 }
 
 /// The members of etcd as they were last seen.

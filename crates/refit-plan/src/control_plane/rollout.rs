@@ -4,12 +4,13 @@ use refit_api::policy::InPlacePolicy;
 
 use super::decision::Decision;
 use super::in_place;
-use super::observed::{Coverage, ObservedMachine, Verdict};
+use super::observed::{Coverage, ObservedMachine};
 use super::preflight::{Operation, RETRY};
 use super::scale::{self, Purpose};
 use super::selection;
 use super::up_to_date::Standing;
 use super::view::{Policy, View};
+use crate::coverage::Accepted;
 use crate::coverage::FrozenPlan;
 use crate::waiting::{Answer, WaitingOn};
 
@@ -180,9 +181,9 @@ impl Asked {
         match machine.coverage.clone() {
             Coverage::NotAsked => Self::NotYet,
             Coverage::Asked { target: _, verdict } => match verdict {
-                Verdict::Covered { plan } => Self::Covered(plan),
-                Verdict::Uncovered { paths, answers } => Self::Uncovered { paths, answers },
-                Verdict::Undecided { answers } => Self::Undecided { answers },
+                Accepted::Covered { plan } => Self::Covered(plan),
+                Accepted::Uncovered { paths, answers } => Self::Uncovered { paths, answers },
+                Accepted::Undecided { answers } => Self::Undecided { answers },
             },
         }
     }

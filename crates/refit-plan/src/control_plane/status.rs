@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
-use refit_api::conditions::{self, NewCondition, PausedBy, kubeadm_control_plane as words, refit};
+use refit_api::conditions::{self, NewCondition, PausedBy, kubeadm_control_plane as words};
 use refit_api::controlplane::KubeadmControlPlaneStatus;
 use refit_api::vocabulary::{condition_types as types, events, labels};
 use serde_json::json;
@@ -22,7 +22,7 @@ use super::preflight::Blocker;
 use super::view::View;
 use crate::effect::{Effect, Event, Part, Patch, Target};
 use crate::merge::difference;
-use crate::waiting::WaitingOn;
+use crate::waiting::{self, WaitingOn};
 
 /// When to look again at a control plane that does not run yet, or not well.
 const UNHEALTHY_RETRY: Duration = Duration::from_secs(20);
@@ -63,7 +63,7 @@ fn status(view: &View<'_>, told: &Told<'_>, decision: &Decision) -> KubeadmContr
     let made = replicas::conditions(view, told, decision)
         .into_iter()
         .chain(health::conditions(view, is_initialized))
-        .chain([conditions::not_paused(), deleting(view), blocked(decision)]);
+        .chain([conditions::not_paused(), deleting(view), waiting::blocked(&decision.waiting_on)]);
     for condition in made {
         set(view, &mut status, condition);
     }
@@ -97,16 +97,6 @@ fn deleting(view: &View<'_>) -> NewCondition {
         words::deleting::waiting_for_machines(observed.machines.len(), replicas::stale(view).as_deref())
     } else {
         words::deleting::completed()
-    }
-}
-
-/// Whether somebody must do something before the rollout goes on.
-fn blocked(decision: &Decision) -> NewCondition {
-    let mut blocking = decision.waiting_on.iter().filter(|reason| reason.is_blocked());
-    match blocking.next() {
-        None => refit::rollout_not_blocked(),
-        Some(reason @ WaitingOn::FailedUpdates { .. }) => refit::updates_failed(reason.to_string()),
-        Some(reason) => refit::change_not_covered(reason.to_string()),
     }
 }
 

@@ -4,21 +4,20 @@
 //! only, and one for labels and annotations, which is applied whenever they change. An apply at creation gives both to
 //! the first, so that its hold on labels and annotations is taken away afterwards.
 
+use kube::core::ObjectMeta;
 use refit_api::cluster::MachineDeletionSpec;
-use refit_api::vocabulary::annotations::{CLONED_FROM_GROUP_KIND, CLONED_FROM_NAME, UPDATE_IN_PROGRESS};
 use refit_api::vocabulary::managers::{KUBEADM_CONTROL_PLANE, KUBEADM_CONTROL_PLANE_METADATA};
 use serde_json::{Value, json};
 
-use super::applied::{is_applied, is_apply_of, owned};
+use super::applied::is_applied;
 use super::decision::Decision;
 use super::desired;
 use super::observed::ObservedMachine;
 use super::view::View;
 use crate::effect::{Patch, Target};
+use crate::field_ownership::{Layout, remember, repair};
 use crate::merge::difference;
-
-/// What the manager of the spec may hold of an object's annotations: an update in place applies them.
-const OF_THE_SPEC: [&str; 3] = [CLONED_FROM_NAME, CLONED_FROM_GROUP_KIND, UPDATE_IN_PROGRESS];
+use crate::ownership::replace_managed_fields;
 
 /// Writes what differs.
 pub(super) fn decide(view: &View<'_>, decision: &mut Decision) {
@@ -39,9 +38,15 @@ pub(super) fn stays_scaffolding(view: &View<'_>, machine: &ObservedMachine) -> b
 }
 
 fn sync_machine(view: &View<'_>, machine: &ObservedMachine, decision: &mut Decision) {
+    let metadata = &machine.machine.metadata;
+    let target = Target::of(&machine.machine);
+    let entries = metadata.managed_fields.as_deref().unwrap_or_default();
+    if let Some(entries) = remember(entries, KUBEADM_CONTROL_PLANE, &target.api_version) {
+        return decision.write(replace_managed_fields(target, metadata, &entries));
+    }
     let intent = desired::synced_machine(view.observed, machine, stays_scaffolding(view, machine));
     if !is_applied(&encoded(&machine.machine), KUBEADM_CONTROL_PLANE, &intent) {
-        decision.apply(Target::of(&machine.machine), KUBEADM_CONTROL_PLANE, intent);
+        decision.apply(target, KUBEADM_CONTROL_PLANE, intent);
     }
 }
 
@@ -67,11 +72,23 @@ fn sync_deleting(view: &View<'_>, machine: &ObservedMachine, decision: &mut Deci
 fn sync_objects(view: &View<'_>, machine: &ObservedMachine, decision: &mut Decision) {
     let config = machine.kubeadm_config.as_ref().map(encoded);
     for object in machine.infrastructure.iter().chain(config.as_ref()) {
-        release_metadata(object, decision);
+        mend_owners(object, decision);
         let intent = metadata_intent(view, object);
         if !is_applied(object, KUBEADM_CONTROL_PLANE_METADATA, &intent) {
             decision.apply(Target::of_value(object), KUBEADM_CONTROL_PLANE_METADATA, intent);
         }
+    }
+}
+
+/// Brings the managed fields of an object into order before its labels and annotations are applied: after its creation,
+/// where Cluster API up to v1.11 wrote them, and where the API server has lost them.
+fn mend_owners(object: &Value, decision: &mut Decision) {
+    // Metadata that cannot be read has no owners that could be mended; the apply says what is wrong with it.
+    let metadata: ObjectMeta = serde_json::from_value(object["metadata"].clone()).unwrap_or_default();
+    let entries = metadata.managed_fields.as_deref().unwrap_or_default();
+    let target = Target::of_value(object);
+    if let Some(entries) = repair(entries, Layout::KUBEADM_CONTROL_PLANE, &target.api_version) {
+        decision.write(replace_managed_fields(target, &metadata, &entries));
     }
 }
 
@@ -87,31 +104,6 @@ fn metadata_intent(view: &View<'_>, object: &Value) -> Value {
             "annotations": desired::annotations_of(view.observed),
         },
     })
-}
-
-/// Takes labels and annotations from the manager of the spec, so that it can never take them away.
-fn release_metadata(object: &Value, decision: &mut Decision) {
-    if !owned(object, KUBEADM_CONTROL_PLANE).is_some_and(holds_metadata) {
-        return;
-    }
-    let mut entries = object.pointer("/metadata/managedFields").cloned().unwrap_or_default();
-    for entry in entries.as_array_mut().into_iter().flatten().filter(|entry| is_apply_of(entry, KUBEADM_CONTROL_PLANE))
-    {
-        if let Some(fields) = entry.pointer_mut("/fieldsV1/f:metadata").and_then(Value::as_object_mut) {
-            fields.remove("f:labels");
-            fields.remove("f:annotations");
-        }
-    }
-    let mut patch = Patch::object(Target::of_value(object), json!({ "metadata": { "managedFields": entries } }));
-    patch.resource_version = text(object, "/metadata/resourceVersion");
-    decision.patch(patch);
-}
-
-fn holds_metadata(fields: &Value) -> bool {
-    let is_of_the_spec =
-        |name: &String| name == "." || OF_THE_SPEC.iter().any(|own| name.strip_prefix("f:") == Some(own));
-    let annotations = fields.pointer("/f:metadata/f:annotations").and_then(Value::as_object);
-    fields.pointer("/f:metadata/f:labels").is_some() || annotations.is_some_and(|held| !held.keys().all(is_of_the_spec))
 }
 
 pub(super) fn text(object: &Value, pointer: &str) -> Option<String> {

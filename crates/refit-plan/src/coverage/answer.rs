@@ -85,10 +85,21 @@ pub enum Verdict {
     Covers(Changes),
     /// It makes no change.
     CoversNothing,
-    /// It sent a patch that cannot be applied. None of its patches count.
+    /// It sent a patch that cannot be applied. None of its patches count, and it is not known what it meant to cover:
+    /// a broken extension is no reason to replace a machine.
     BadPatch(PatchError),
     /// It is not known what it would cover: the call failed, or the extension says that it did. To be asked again.
     Unknown,
+}
+
+impl Verdict {
+    /// Whether it is not known what the extension would cover.
+    pub(super) fn is_failure(&self) -> bool {
+        match self {
+            Self::BadPatch(_) | Self::Unknown => true,
+            Self::Covers(_) | Self::CoversNothing => false,
+        }
+    }
 }
 
 impl ExtensionAnswer {

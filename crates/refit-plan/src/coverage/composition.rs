@@ -127,7 +127,7 @@ impl Composition {
         let left = self.left.changes();
         if self.left.is_settled() {
             Coverage::Covered { plan: self.plan(), answers }
-        } else if answers.iter().any(|answer| answer.verdict == Verdict::Unknown) {
+        } else if answers.iter().any(|answer| answer.verdict.is_failure()) {
             Coverage::Undecided { left, answers }
         } else {
             Coverage::Uncovered { left, answers }

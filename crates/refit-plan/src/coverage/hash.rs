@@ -14,7 +14,8 @@ pub struct ContentHash(String);
 const DIGITS: usize = 64;
 
 impl ContentHash {
-    pub(super) fn of(content: &Value) -> Self {
+    /// The hash of this content.
+    pub fn of(content: &Value) -> Self {
         let mut canonical = String::new();
         write_canonical(content, &mut canonical);
         let digest = Sha256::digest(canonical.as_bytes());

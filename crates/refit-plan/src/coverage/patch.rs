@@ -54,7 +54,7 @@ pub const MAX_OPERATIONS: usize = 4096;
 pub const MAX_COPIED_BYTES: usize = decode::MAX_BYTES;
 
 /// The object with what the patch makes of the given subtree, as in `spec`. Everything else stays as it was.
-pub(super) fn apply(patch: &Patch, object: &RawObject, subtree: &[&str]) -> Result<RawObject, PatchProblem> {
+pub fn apply(patch: &Patch, object: &RawObject, subtree: &[&str]) -> Result<RawObject, PatchProblem> {
     let mut patched = object.as_value().clone();
     match patch.patch_type() {
         PatchType::JsonPatch => json::apply(patch.document(), &mut patched)?,

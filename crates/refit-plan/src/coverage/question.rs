@@ -190,7 +190,7 @@ impl Objects {
         let objects = Self {
             machine: RawObject::encode(machine).map_err(encode)?.stripped(),
             infrastructure: infrastructure.stripped(),
-            bootstrap: bootstrap.map(RawObject::stripped),
+            bootstrap: bootstrap.map(|object| object.stripped().without_join_tokens()),
         };
         let has_no_kind = |object: &RawObject| object.kind().is_none_or(str::is_empty);
         match OBJECTS.into_iter().find(|which| objects.get(*which).is_some_and(has_no_kind)) {

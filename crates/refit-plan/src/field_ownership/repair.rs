@@ -26,6 +26,9 @@ const OF_SPEC: [&str; 3] = [CLONED_FROM_NAME, CLONED_FROM_GROUP_KIND, UPDATE_IN_
 impl Layout {
     /// Of the objects of a MachineSet's Machines.
     pub const MACHINE_SET: Self = Self { spec: managers::MACHINE_SET, metadata: managers::MACHINE_SET_METADATA };
+    /// Of the objects of a control plane's Machines.
+    pub const KUBEADM_CONTROL_PLANE: Self =
+        Self { spec: managers::KUBEADM_CONTROL_PLANE, metadata: managers::KUBEADM_CONTROL_PLANE_METADATA };
 }
 
 /// The entries as they should be, if they are not. To be written with the version that they were read with.
@@ -85,15 +88,20 @@ fn strip(fields: &mut Map<String, Value>) {
     let Some(Value::Object(metadata)) = fields.get_mut("f:metadata") else { return };
     metadata.remove("f:labels");
     if let Some(Value::Object(annotations)) = metadata.get_mut("f:annotations") {
-        let is_of_spec = |key: &str| OF_SPEC.iter().any(|name| key.strip_prefix("f:") == Some(name));
         annotations.retain(|key, _| is_of_spec(key));
-        if annotations.is_empty() {
+        // Who holds the map itself takes all of it along when he lets go.
+        if annotations.keys().all(|key| key == ".") {
             metadata.remove("f:annotations");
         }
     }
     if metadata.is_empty() {
         fields.remove("f:metadata");
     }
+}
+
+/// Whether the manager of the spec may hold this of the annotations. The dot stands for the map itself.
+fn is_of_spec(key: &str) -> bool {
+    key == "." || OF_SPEC.iter().any(|name| key.strip_prefix("f:") == Some(name))
 }
 
 /// An entry that owns nothing that matters and goes with the manager's next apply.
@@ -150,6 +158,16 @@ mod tests {
         let annotations = json!({ "f:cluster.x-k8s.io/cloned-from-name": {} });
         let updated = json!({ "f:metadata": { "f:annotations": annotations }, "f:spec": {} });
         check(&[entry(SPEC, APPLY, updated.clone())], &[(SPEC, updated)]);
+        for emptied in [json!({}), json!({ ".": {} })] {
+            let done = json!({ "f:metadata": { "f:annotations": emptied }, "f:spec": {} });
+            check(&[entry(SPEC, APPLY, done)], &[(SPEC, json!({ "f:spec": {} }))]);
+        }
+        let mixed = json!({ ".": {}, "f:cluster.x-k8s.io/cloned-from-name": {}, "f:theirs": {} });
+        let kept = json!({ ".": {}, "f:cluster.x-k8s.io/cloned-from-name": {} });
+        let of = |annotations: &Value| json!({ "f:metadata": { "f:annotations": annotations }, "f:spec": {} });
+        check(&[entry(SPEC, APPLY, of(&mixed))], &[(SPEC, of(&kept))]);
+        let foreign = of(&json!({ ".": {}, "f:theirs": {} }));
+        check(&[entry(SPEC, APPLY, foreign)], &[(SPEC, json!({ "f:spec": {} }))]);
     }
 
     #[test]

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use jiff::Timestamp;
 use refit_api::cluster::{Machine, StatusVersion};
 use refit_api::version::sort_oldest_first;
 
@@ -12,25 +13,42 @@ const MAX_VERSIONS: usize = 100;
 ///
 /// Between builds that have no order, the one of the machine that was created first comes first.
 pub fn versions<'a>(machines: impl IntoIterator<Item = &'a Machine>) -> Vec<StatusVersion> {
-    type Born<'a> = (Option<jiff::Timestamp>, &'a str);
-    let mut found: BTreeMap<&str, (Born<'_>, i32)> = BTreeMap::new();
-    for machine in machines {
-        let Some(version) = version_of(machine) else { continue };
+    let mut versions = Versions::default();
+    machines.into_iter().for_each(|machine| versions.add(machine));
+    versions.into_status()
+}
+
+/// The same, one machine after another.
+#[derive(Default)]
+pub struct Versions<'a> {
+    found: BTreeMap<&'a str, (Born<'a>, i32)>,
+}
+
+/// When a machine was created, and its name.
+type Born<'a> = (Option<Timestamp>, &'a str);
+
+impl<'a> Versions<'a> {
+    pub fn add(&mut self, machine: &'a Machine) {
+        let Some(version) = version_of(machine) else { return };
         let born = (machine.metadata.creation_timestamp.as_ref().map(|time| time.0), super::name(machine));
-        let (first, count) = found.entry(version).or_insert((born, 0));
+        let (first, count) = self.found.entry(version).or_insert((born, 0));
         *first = born.min(*first);
         *count += 1;
     }
-    let mut by_birth: Vec<_> = found.into_iter().map(|(version, (born, count))| (born, version, count)).collect();
-    by_birth.sort_unstable();
-    let entry = |(_, version, count): (Born<'_>, &str, i32)| StatusVersion {
-        version: version.to_owned(),
-        replicas: Some(count),
-    };
-    let mut versions: Vec<StatusVersion> = by_birth.into_iter().map(entry).collect();
-    sort_oldest_first(&mut versions, |entry| &entry.version);
-    versions.truncate(MAX_VERSIONS);
-    versions
+
+    pub fn into_status(self) -> Vec<StatusVersion> {
+        let mut by_birth: Vec<_> =
+            self.found.into_iter().map(|(version, (born, count))| (born, version, count)).collect();
+        by_birth.sort_unstable();
+        let entry = |(_, version, count): (Born<'_>, &str, i32)| StatusVersion {
+            version: version.to_owned(),
+            replicas: Some(count),
+        };
+        let mut versions: Vec<StatusVersion> = by_birth.into_iter().map(entry).collect();
+        sort_oldest_first(&mut versions, |entry| &entry.version);
+        versions.truncate(MAX_VERSIONS);
+        versions
+    }
 }
 
 /// What the kubelet reports, or what is wanted as long as it reports nothing.

@@ -12,6 +12,7 @@ use super::draft::Draft;
 use super::in_place::{self, Report};
 use super::observed::{DrainState, External, NodeSeen, VolumesState};
 use node_access::NodeAccess;
+pub(super) use node_access::is_unreachable;
 
 /// How far the deletion of a Machine is. What was passed is not come back to, save where the user adds a hook.
 enum Stage {
@@ -129,7 +130,7 @@ fn is_detach_due(draft: &Draft<'_>) -> bool {
         && !is_out_of_time
         && !draft.has_annotation(EXCLUDE_WAIT_FOR_NODE_VOLUME_DETACH)
         && draft.seen.node != NodeSeen::Missing
-        && !node_access::is_unreachable(&draft.seen.node)
+        && !draft.seen.node.node().is_some_and(is_unreachable)
         && is_host_untouched(draft)
 }
 

@@ -10,7 +10,7 @@ use crate::coverage::ContentHash;
 pub enum Errand {
     /// Ask an updater to bring the Machine to its desired state.
     Ask { call: Call, request: Box<UpdateMachineRequest> },
-    /// Cordon the Node and evict what may be evicted now.
+    /// Cordon the Node and evict what may be evicted now, as [`drain::plan`](super::drain::plan) says.
     Drain { node: String },
     /// Find out which volumes the Node still has.
     InspectVolumes { node: String },

@@ -87,7 +87,7 @@ pub struct Connection {
     pub consecutive_failures: u32,
 }
 
-/// How far the drain of a Node is. Which Pods go, and in which order, is not decided here.
+/// How far the drain of a Node is. Its state is the [outcome](super::drain::DrainPlan::outcome) of a plan.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Drain {
     pub at: Timestamp,

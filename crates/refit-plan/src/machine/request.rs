@@ -4,11 +4,6 @@ use refit_api::cluster::Machine;
 use refit_api::hooks::{RawObject, UpdateMachineRequest, UpdateMachineRequestObjects};
 use serde_json::Value;
 
-/// Where bootstrap configurations keep what lets a stranger join the cluster. Updaters have no use for it: the machine
-/// has joined. `discovery` is left out as a whole, as it is when extensions are asked whether they can update.
-const SECRETS: [(&str, &str); 2] =
-    [("/spec/joinConfiguration", "discovery"), ("/spec/initConfiguration", "bootstrapTokens")];
-
 /// The request for an updater: what the Machine and its objects should be, without status, owners and join tokens.
 pub fn update_machine_request(
     machine: &Machine,
@@ -19,22 +14,12 @@ pub fn update_machine_request(
     UpdateMachineRequest::new(UpdateMachineRequestObjects {
         machine,
         infrastructure_machine: stripped(infrastructure),
-        bootstrap_config: bootstrap.map(|object| stripped(&without_secrets(object))),
+        bootstrap_config: bootstrap.map(|object| stripped(object).without_join_tokens()),
     })
 }
 
 fn stripped(object: &Value) -> RawObject {
     RawObject::try_from(object.clone()).unwrap_or_default().stripped()
-}
-
-fn without_secrets(object: &Value) -> Value {
-    let mut object = object.clone();
-    for (parent, secret) in SECRETS {
-        if let Some(parent) = object.pointer_mut(parent).and_then(Value::as_object_mut) {
-            parent.remove(secret);
-        }
-    }
-    object
 }
 
 #[cfg(test)]
@@ -59,7 +44,8 @@ mod tests {
         let request = update_machine_request(&Machine::default(), &json!({}), Some(&bootstrap));
         let shown = request.desired.bootstrap_config.unwrap().into_value();
         let expected = json!({
-            "joinConfiguration": { "nodeRegistration": { "name": "n" } }, "initConfiguration": {}, "files": [],
+            "joinConfiguration": { "discovery": { "bootstrapToken": {} }, "nodeRegistration": { "name": "n" } },
+            "initConfiguration": {}, "files": [],
         });
         assert_eq!(shown["spec"], expected);
         assert!(!shown.to_string().contains("abcdef"));

@@ -31,6 +31,20 @@ pub fn keep_receiving(rollout: &mut Rollout<'_>) {
     }
 }
 
+/// A MachineSet that takes no more machines still waits for those that are on their way: a move that was decided before
+/// this pass may be carried out after it, as long as there are machines elsewhere.
+///
+/// It then receives from itself alone. So nobody moves anything to it any more, and what arrives all the same is counted
+/// here and not taken for surplus.
+pub fn close(rollout: &mut Rollout<'_>) {
+    let all: i64 = rollout.all().map(Set::present).sum();
+    for set in rollout.all_mut().filter(|set| set.view.handover.receives() && !set.handover.receives()) {
+        if set.present() < all || set.pending().next().is_some() {
+            set.handover.receive_from.insert(set.view.name.as_str());
+        }
+    }
+}
+
 pub fn acknowledge(set: &mut Set<'_>) {
     let before = &set.view.handover.acknowledged;
     let (mut pending, mut count) = (NameSet::default(), 0);
@@ -40,7 +54,7 @@ pub fn acknowledge(set: &mut Set<'_>) {
     }
     if count > 0 {
         set.spec += count;
-        let names: Vec<&str> = set.pending().map(|machine| machine.name.as_str()).collect();
+        let names: Vec<&str> = set.pending().map(|machine| &*machine.name).collect();
         set.note(format!("counts {} now, moved from an old MachineSet", names.join(", ")));
     }
     set.handover.acknowledged = pending;

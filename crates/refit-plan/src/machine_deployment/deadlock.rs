@@ -17,9 +17,10 @@ pub fn break_it(rollout: &mut Rollout<'_>, which: impl Fn(&Set<'_>) -> bool) {
 }
 
 /// The same, but not while a machine is being updated. Upstream takes that for being stuck when the template changes in
-/// the middle of it.
+/// the middle of it. An update that failed is not over either: it uses up the budget until somebody tries again, so that a
+/// second change does not cost a second machine.
 pub fn break_unless_updating(rollout: &mut Rollout<'_>, which: impl Fn(&Set<'_>) -> bool) {
-    if !rollout.machines.iter().any(|machine| machine.updating && !machine.update_failed) {
+    if !rollout.machines.iter().any(|machine| machine.updating) {
         break_it(rollout, which);
     }
 }

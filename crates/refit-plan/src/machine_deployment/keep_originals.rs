@@ -6,7 +6,7 @@
 //! machines can be updated in place, none is replaced; when those are done, MachineSets that are not covered follow in
 //! upstream's sequence.
 
-mod scaffold;
+pub mod scaffold;
 
 use super::rollout::{Rollout, Set};
 use super::scale_down::scale_down;
@@ -15,7 +15,8 @@ use super::{acknowledge, deadlock, in_place, replace_old};
 pub fn plan(rollout: &mut Rollout<'_>) {
     acknowledge::everywhere(rollout);
     rollout.all_mut().for_each(Set::look_at_machines);
-    scaffold::carry_over(rollout, surplus(rollout) > 0);
+    scaffold::carry_over(rollout, rollout.surplus() > 0);
+    rollout.drop_empty_replicas();
     rollout.restore_frozen(rollout.wanted() + scaffold::counted(rollout));
     restore_new(rollout);
     if can_move(rollout) || (scaffold::is_up(rollout) && !can_replace(rollout)) {
@@ -28,7 +29,7 @@ pub fn plan(rollout: &mut Rollout<'_>) {
         scaffold::forget(rollout);
         replace_old(rollout);
     }
-    acknowledge::keep_receiving(rollout);
+    acknowledge::close(rollout);
 }
 
 /// Whether a machine is left that can be updated in place.
@@ -52,7 +53,7 @@ fn has_machines(set: &Set<'_>) -> bool {
 
 /// The new MachineSet keeps machines that it was to give up, as far as the user wants as many now.
 fn restore_new(rollout: &mut Rollout<'_>) {
-    let missing = scaffold::counted(rollout) - surplus(rollout);
+    let missing = scaffold::counted(rollout) - rollout.surplus();
     let back = (rollout.new.present() - rollout.new.spec).min(missing);
     if back > 0 {
         rollout.new.give_back(back);
@@ -69,7 +70,7 @@ fn start_over(rollout: &mut Rollout<'_>) {
 
 /// The machines that the user wants and nobody has are created by the new MachineSet.
 fn grow(rollout: &mut Rollout<'_>) {
-    let (missing, wanted) = (-surplus(rollout), rollout.wanted());
+    let (missing, wanted) = (-rollout.surplus(), rollout.wanted());
     if missing > 0 {
         rollout.new.scale_to(rollout.new.spec + missing, format!("{wanted} replicas are wanted"));
     }
@@ -78,22 +79,32 @@ fn grow(rollout: &mut Rollout<'_>) {
     }
 }
 
-/// How many machines there are beyond the wanted ones. Old MachineSets count those that they are about to give away.
-fn surplus(rollout: &Rollout<'_>) -> i64 {
-    let old: i64 = rollout.old.iter().map(|set| set.target().max(set.present())).sum();
-    rollout.new.target() + old - rollout.wanted()
-}
-
 fn update(rollout: &mut Rollout<'_>) {
-    if surplus(rollout) > scaffold::counted(rollout) {
+    if rollout.surplus() > scaffold::counted(rollout) {
         trim(rollout);
     } else if can_move(rollout) {
         in_place::agree_on_moves(rollout, has_machines);
+        try_failed_again(rollout);
         scale_down(rollout, i64::MAX, can_give);
         scaffold::put_up_if_needed(rollout);
         deadlock::break_unless_updating(rollout, can_give);
     } else {
         scaffold::take_down(rollout);
+    }
+}
+
+/// Machines whose update failed for good move first: what they were to become is not wanted any more, so that the update
+/// is over. They are unavailable already, and cost nothing.
+fn try_failed_again(rollout: &mut Rollout<'_>) {
+    for set in rollout.old.iter_mut().filter(|set| can_give(set)) {
+        let failed = set.machines.iter().filter(|machine| machine.update_failed && !machine.deleting).count();
+        let failed = i64::try_from(failed).unwrap_or(i64::MAX).min(set.target() - set.reserved());
+        if failed > 0 {
+            set.scale_to(
+                set.target() - failed,
+                "machines whose update failed are updated to something else".to_owned(),
+            );
+        }
     }
 }
 

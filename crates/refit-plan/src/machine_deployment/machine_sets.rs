@@ -10,15 +10,23 @@ use std::collections::{BTreeMap, BTreeSet};
 use refit_api::cluster::{Machine, MachineDeployment, MachineSet};
 use refit_api::naming::RandomSuffix;
 use refit_api::owners;
-use refit_api::vocabulary::annotations::REVISION;
+use refit_api::vocabulary::annotations::{
+    ACKNOWLEDGED_MOVE, MOVE_MACHINES_TO_MACHINESET, RECEIVE_MACHINES_FROM_MACHINESETS, REVISION,
+};
+use refit_api::vocabulary::refit::annotations::{HOLD, SCAFFOLDING};
 use refit_api::vocabulary::{events, managers};
 use serde_json::{Value, json};
 
+use super::Revision;
 use crate::effect::{Apply, Delete, Effect, Event, Patch, Target};
 use crate::field_ownership::{is_applied, remember};
 use crate::ownership::{NoIdentity, replace_managed_fields};
 
 pub use desired::desired;
+
+/// What a pass says about machines that change their owner, or what it leaves out.
+const MARKS: [&str; 5] =
+    [MOVE_MACHINES_TO_MACHINESET, RECEIVE_MACHINES_FROM_MACHINESETS, ACKNOWLEDGED_MOVE, SCAFFOLDING, HOLD];
 
 /// A MachineSet, and what a pass has decided about it.
 #[derive(Debug, Clone, PartialEq)]
@@ -50,13 +58,6 @@ pub struct Intent {
     pub max_surge: i32,
 }
 
-/// The number of a rollout, and those that its MachineSet had before.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Revision {
-    pub number: i64,
-    pub history: Option<String>,
-}
-
 /// Why a MachineSet cannot be computed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum MachineSetError {
@@ -74,12 +75,17 @@ pub enum MachineSetError {
 
 /// The writes that make the MachineSets what they should be: the new one, then the others. Empty when all is so.
 ///
-/// Those that are going come last, as one that is gone meanwhile ends the plan.
+/// Those that are going come last, as one that is gone meanwhile ends the plan. Where nobody remembers who owns which
+/// field, that is written down, and nothing else: what an apply would take off is not known before.
 pub fn write(
     deployment: &MachineDeployment,
     new: Option<&Decided<'_>>,
     old: &[Decided<'_>],
 ) -> Result<Vec<Effect>, MachineSetError> {
+    let repairs: Vec<Effect> = new.into_iter().chain(old).filter_map(Decided::remember).collect();
+    if !repairs.is_empty() {
+        return Ok(repairs);
+    }
     let (going, staying): (Vec<_>, Vec<_>) = old.iter().partition(|decided| decided.is_going());
     let ordered = new.into_iter().chain(staying).chain(going);
     let each: Vec<Vec<Effect>> = ordered.map(|decided| write_one(deployment, decided)).collect::<Result<_, _>>()?;
@@ -96,17 +102,34 @@ fn write_one(deployment: &MachineDeployment, decided: &Decided<'_>) -> Result<Ve
         return Ok(vec![apply(intent), created(deployment, &wanted)]);
     };
     let entries = existing.metadata.managed_fields.as_deref();
-    let target = Target::of(existing);
-    if let Some(entries) = remember(entries.unwrap_or_default(), managers::MACHINE_DEPLOYMENT, &target.api_version) {
-        return Ok(vec![replace_managed_fields(target, &existing.metadata, &entries)]);
-    }
     if is_applied(&intent, &encode(existing), entries, managers::MACHINE_DEPLOYMENT) {
-        return Ok(Vec::new());
+        return Ok(take_off_marks(existing, &wanted).into_iter().collect());
     }
     Ok([apply(intent)].into_iter().chain(scaled(deployment, existing, decided.intent.replicas)).collect())
 }
 
+/// Takes marks of moves off that no pass has set and that an apply leaves alone, as they are somebody else's.
+///
+/// A MachineSet that was restored from a backup, or taken over from another management cluster, has such marks: whoever
+/// wrote them there knows nothing about moves, and owns them for ever.
+fn take_off_marks(existing: &MachineSet, wanted: &MachineSet) -> Option<Effect> {
+    let has = |set: &MachineSet, key: &str| set.metadata.annotations.as_ref().is_some_and(|all| all.contains_key(key));
+    let is_stray = |key: &&&str| has(existing, key) && !has(wanted, key);
+    let stray: BTreeMap<&str, Value> = MARKS.iter().filter(is_stray).map(|key| (*key, Value::Null)).collect();
+    let merge = json!({ "metadata": { "annotations": stray } });
+    (!stray.is_empty()).then(|| Effect::Patch(Patch::object(Target::of(existing), merge)))
+}
+
 impl Decided<'_> {
+    /// The write that makes up for managed fields that got lost.
+    fn remember(&self) -> Option<Effect> {
+        let Base::Existing(existing) = self.base else { return None };
+        let target = Target::of(existing);
+        let entries = existing.metadata.managed_fields.as_deref().unwrap_or_default();
+        let entries = remember(entries, managers::MACHINE_DEPLOYMENT, &target.api_version)?;
+        Some(replace_managed_fields(target, &existing.metadata, &entries))
+    }
+
     fn is_going(&self) -> bool {
         matches!(self.base, Base::Existing(set) if set.metadata.deletion_timestamp.is_some())
     }
@@ -139,8 +162,8 @@ pub fn show_revision(deployment: &MachineDeployment, revision: Option<&Revision>
 ///
 /// The caller knows that the rollout is complete. Whether a MachineSet is drained is checked against its own counters
 /// and against the machines: one that still controls a machine stays.
-pub fn delete_drained(deployment: &MachineDeployment, old: &[&MachineSet], machines: &[Machine]) -> Vec<Effect> {
-    let controllers: BTreeSet<&str> = machines.iter().filter_map(controller_uid).collect();
+pub fn delete_drained(deployment: &MachineDeployment, old: &[&MachineSet], machines: &[&Machine]) -> Vec<Effect> {
+    let controllers: BTreeSet<&str> = machines.iter().filter_map(|machine| controller_uid(machine)).collect();
     let mut drained: Vec<&MachineSet> =
         old.iter().copied().filter(|set| is_drained(set) && !controllers.contains(uid(set))).collect();
     drained.sort_by_key(|set| (set.metadata.creation_timestamp.as_ref().map(|time| time.0), name(set)));

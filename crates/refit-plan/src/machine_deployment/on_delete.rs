@@ -2,6 +2,7 @@
 
 use refit_api::policy::InPlacePolicy;
 
+use super::keep_originals::scaffold;
 use super::rollout::{Rollout, Set};
 use super::{DeploymentView, acknowledge, scale_up};
 
@@ -9,10 +10,21 @@ use super::{DeploymentView, acknowledge, scale_up};
 /// they are deleted as surplus.
 pub fn plan(rollout: &mut Rollout<'_>) {
     acknowledge::everywhere(rollout);
-    rollout.restore_movers(rollout.wanted());
-    scale_up::new_machine_set(rollout);
-    shrink_old(rollout);
-    acknowledge::keep_receiving(rollout);
+    scaffold::carry_over(rollout, rollout.surplus() > 0);
+    let was_moving = rollout.old.iter().any(|set| set.view.handover.move_to.is_some());
+    if was_moving {
+        rollout.drop_empty_replicas();
+    }
+    let is_stable = rollout.surplus() == scaffold::counted(rollout);
+    if is_stable && (was_moving || scaffold::is_up(rollout)) {
+        rollout.hold_movers();
+        scaffold::take_down(rollout);
+    } else {
+        rollout.restore_movers(rollout.wanted());
+        scale_up::new_machine_set(rollout);
+        shrink_old(rollout);
+    }
+    acknowledge::close(rollout);
 }
 
 /// Old MachineSets give up replicas that have no machine any more, and as many others as the user does not want.

@@ -5,12 +5,11 @@ use std::collections::BTreeMap;
 use refit_api::cluster::{Cluster, MachineDeployment, MachineSet};
 use refit_api::owners;
 use refit_api::selector::{Selector, SelectorError};
-use refit_api::vocabulary::{events, finalizers, labels};
+use refit_api::vocabulary::{events, labels};
 use serde_json::json;
 
 use crate::effect::{Delete, Effect, Event, Patch, Target};
-use crate::ownership::{self, NoIdentity, ensure_owner, remove_finalizer};
-use crate::reading::{Listed, Unreadable};
+use crate::ownership::{self, NoIdentity, ensure_owner};
 
 /// What a MachineSet is to the MachineDeployment.
 #[derive(Debug, Clone, PartialEq)]
@@ -71,20 +70,11 @@ pub fn join_cluster(deployment: &MachineDeployment, cluster: &Cluster) -> Result
     Ok(owner.into_iter().chain(label).collect())
 }
 
-/// What a MachineDeployment that is being deleted does: first its MachineSets go, then itself.
-///
-/// Without a list of MachineSets it waits: with its finalizer gone, nobody would look after those that are left.
-pub fn delete_all(
-    deployment: &MachineDeployment,
-    machine_sets: &Listed<MachineSet>,
-) -> Result<Vec<Effect>, Unreadable> {
-    let machine_sets = machine_sets.all().map_err(Clone::clone)?;
-    if machine_sets.is_empty() {
-        return Ok(remove_finalizer(deployment, finalizers::MACHINE_DEPLOYMENT).into_iter().collect());
-    }
-    let is_staying = |set: &&MachineSet| set.metadata.deletion_timestamp.is_none();
-    let deletions = machine_sets.iter().filter(is_staying).map(|set| Delete { target: Target::of(set) });
-    Ok(deletions.map(Effect::Delete).collect())
+/// What a MachineDeployment that is being deleted does to its MachineSets. Those that are going already are left alone.
+pub fn delete_all(machine_sets: &[&MachineSet]) -> Vec<Effect> {
+    let is_staying = |set: &&&MachineSet| set.metadata.deletion_timestamp.is_none();
+    let deletions = machine_sets.iter().filter(is_staying).map(|set| Delete { target: Target::of(*set) });
+    deletions.map(Effect::Delete).collect()
 }
 
 /// The label by which a MachineSet is known to come from the MachineDeployment.
@@ -158,17 +148,10 @@ mod tests {
     }
 
     #[test]
-    fn the_finalizer_stays_until_machine_sets_are_known_to_be_gone() {
-        let mut deployment = machine_deployment(1);
-        deployment.metadata.finalizers = Some(vec![finalizers::MACHINE_DEPLOYMENT.to_owned()]);
-        let failed = Unreadable { what: "MachineSets".to_owned(), why: "timeout".to_owned() };
-        assert_eq!(delete_all(&deployment, &Listed::Unreadable(failed.clone())), Err(failed));
-        let mut going = machine_set("going", 0);
+    fn only_machine_sets_that_stay_are_deleted() {
+        let (staying, mut going) = (machine_set("ms", 1), machine_set("going", 0));
         going.metadata.deletion_timestamp = going.metadata.creation_timestamp.clone();
-        let sets = Listed::All(vec![machine_set("ms", 1), going.clone()]);
-        assert_eq!(delete_all(&deployment, &sets).map(|effects| effects.len()), Ok(1));
-        assert_eq!(delete_all(&deployment, &Listed::All(vec![going])), Ok(Vec::new()));
-        let last = delete_all(&deployment, &Listed::All(Vec::new())).expect("the list was read");
-        assert!(matches!(&last[..], [Effect::Patch(_)]), "{last:?}");
+        let effects = delete_all(&[&staying, &going]);
+        assert!(matches!(&effects[..], [Effect::Delete(delete)] if delete.target.name == "ms"), "{effects:?}");
     }
 }

@@ -1,26 +1,53 @@
 //! `spec.paused`: nothing rolls out, and scaling goes on in proportion.
 //!
 //! Upstream strips the annotations of moves under pause: machines on their way are then surplus of their new MachineSet,
-//! and old MachineSets delete what they were to give away. Here moves that have not begun are called off, and what has
-//! been moved is counted where it is.
+//! and old MachineSets delete what they were to give away. Here orders to give machines
+//! away stand still, nobody takes any, and what has been moved is counted where it is, also when it arrives after this.
 
+use super::keep_originals::scaffold;
 use super::rollout::{Rollout, Set, by_owner, old_sets};
-use super::{Observed, Plan, Strategy, WaitingOn, acknowledge};
+use super::{Observed, Plan, Strategy, acknowledge};
+use crate::waiting::WaitingOn;
 
 pub fn plan(rollout: &mut Rollout<'_>) {
     acknowledge::everywhere(rollout);
-    rollout.restore_movers(rollout.wanted());
-    let wanted = Wanted::of(rollout.deployment);
+    scaffold::carry_over(rollout, rollout.surplus() > 0);
+    rollout.drop_empty_replicas();
+    let stays = if rollout.keeps_originals() {
+        rollout.surplus() == scaffold::counted(rollout)
+    } else {
+        rollout.has_movers() && (0..=rollout.max_surge()).contains(&rollout.surplus())
+    };
+    if stays {
+        rollout.hold_movers();
+    } else if rollout.keeps_originals() && rollout.surplus() < 0 {
+        let more = rollout.new.target() - rollout.surplus();
+        rollout.hold_movers();
+        set_to(&mut rollout.new, more);
+    } else {
+        scale_all(rollout);
+    }
+    acknowledge::close(rollout);
+}
+
+/// The user has changed the number while the rollout stands still.
+fn scale_all(rollout: &mut Rollout<'_>) {
+    let scaffolding = scaffold::counted(rollout);
+    rollout.restore_movers(rollout.wanted() + scaffolding);
+    let mut wanted = Wanted::of(rollout.deployment);
+    if rollout.keeps_originals() {
+        // A machine of surge would be one too many when the rollout goes on, and cost one that was there first.
+        wanted.max_surge = scaffolding;
+    }
     let available = rollout.new.available;
     let is_saturated = rollout.new.target() == wanted.replicas && available == wanted.replicas;
     let old = rollout.old.len();
     let sets = rollout.old.iter_mut().chain([&mut rollout.new]).collect();
     scale(wanted, sets, Some(old), is_saturated);
-    acknowledge::keep_receiving(rollout);
 }
 
 /// The same when there is no MachineSet of the wanted template and none can be made.
-pub fn plan_without_new(observed: &Observed) -> Plan {
+pub fn plan_without_new(observed: &Observed<'_>) -> Plan {
     let deployment = &observed.deployment;
     let mut sets = old_sets(deployment, &observed.old, &mut by_owner(&observed.machines));
     for set in &mut sets {

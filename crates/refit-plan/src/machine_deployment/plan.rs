@@ -1,7 +1,7 @@
 //! What a pass of a MachineDeployment has decided.
 
-use super::WaitingOn;
 use crate::handover::Handover;
+use crate::waiting::WaitingOn;
 
 /// What every MachineSet is to be, and what is being waited for.
 ///

@@ -1,9 +1,9 @@
 //! The number of a rollout: the new MachineSet's is the highest.
 
-/// The revision of the new MachineSet, and the ones that it had before.
+/// The number of a rollout, and those that its MachineSet had before.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Revision {
-    pub revision: i64,
+    pub number: i64,
     /// What the deprecated annotation holds: former revisions, with commas between. Nothing if there were none.
     pub history: Option<String>,
 }
@@ -24,17 +24,17 @@ pub fn next_revision<'a>(
     let highest = old.into_iter().filter_map(|text| text.parse().ok()).fold(0_i64, i64::max);
     let next = highest.saturating_add(1);
     let Some(text) = new else {
-        return Ok(Revision { revision: next, history: history.map(str::to_owned) });
+        return Ok(Revision { number: next, history: history.map(str::to_owned) });
     };
     let current: i64 = text.parse().map_err(|_| RevisionError(text.to_owned()))?;
-    let revision = next.max(current);
-    let history = if revision == current {
+    let number = next.max(current);
+    let history = if number == current {
         history.map(str::to_owned)
     } else {
         let before = history.filter(|list| !list.is_empty() && !list.starts_with(','));
         Some(before.map_or_else(|| text.to_owned(), |list| format!("{list},{text}")))
     };
-    Ok(Revision { revision, history })
+    Ok(Revision { number, history })
 }
 
 #[cfg(test)]
@@ -57,7 +57,7 @@ mod tests {
         for (new, history, old, revision, expected) in cases {
             let new = (!new.is_empty()).then_some(new);
             let found = next_revision(new, history, old.split_whitespace()).expect("must be numbers");
-            assert_eq!(found, Revision { revision, history: expected.map(str::to_owned) }, "{new:?} {old:?}");
+            assert_eq!(found, Revision { number: revision, history: expected.map(str::to_owned) }, "{new:?} {old:?}");
         }
     }
 

@@ -8,7 +8,7 @@ use super::{
     Coverage, DeploymentView, MachineSetPlan, MachineSetView, MachineView, Observed, OldMachineSet, Plan, Strategy,
     waiting,
 };
-use crate::handover::Handover;
+use crate::handover::{Handover, Scaffolding};
 
 /// All MachineSets of a pass and what is decided about them so far.
 ///
@@ -17,7 +17,7 @@ pub struct Rollout<'a> {
     pub deployment: &'a DeploymentView,
     pub new: Set<'a>,
     pub old: Vec<Set<'a>>,
-    pub machines: &'a [MachineView],
+    pub machines: &'a [MachineView<'a>],
 }
 
 /// One MachineSet.
@@ -37,14 +37,14 @@ pub struct Set<'a> {
     /// `status.upToDateReplicas`, as last reported.
     pub up_to_date: i64,
     /// The machines that it has, as they are.
-    pub machines: Vec<&'a MachineView>,
+    pub machines: Vec<&'a MachineView<'a>>,
     /// What this pass writes on it.
     pub handover: Handover,
     pub notes: Vec<String>,
 }
 
 impl<'a> Rollout<'a> {
-    pub fn new(observed: &'a Observed, new: &'a MachineSetView) -> Self {
+    pub fn new(observed: &'a Observed<'a>, new: &'a MachineSetView) -> Self {
         let mut machines = by_owner(&observed.machines);
         let deployment = &observed.deployment;
         Self {
@@ -85,6 +85,38 @@ impl<'a> Rollout<'a> {
         self.all().map(number).sum()
     }
 
+    /// How many machines there are beyond the wanted ones. Old MachineSets count those that they are about to give away.
+    pub fn surplus(&self) -> i64 {
+        let old: i64 = self.old.iter().map(|set| set.target().max(set.present())).sum();
+        self.new.target() + old - self.wanted()
+    }
+
+    /// Whether machines that were there first stay, and only scaffolding comes and goes.
+    pub fn keeps_originals(&self) -> bool {
+        self.deployment.keeps_originals()
+    }
+
+    /// MachineSets that give machines away give up replicas that have no machine: what is missing is created by the new one. A machine may have
+    /// left after it was told to stay, and another one of an old template would only have to be updated.
+    pub fn drop_empty_replicas(&mut self) {
+        if !self.keeps_originals() {
+            return;
+        }
+        for set in self.old.iter_mut().filter(|set| set.is_covered()) {
+            let present = set.present();
+            if set.spec > present {
+                set.spec = present;
+                set.handover.scaffolding =
+                    set.handover.scaffolding.take().filter(|mark| *mark != Scaffolding::Requested);
+            }
+        }
+    }
+
+    /// Whether a MachineSet has machines that it was told to give away.
+    pub fn has_movers(&self) -> bool {
+        self.old.iter().any(|set| set.view.handover.move_to.is_some() && set.present() > set.target())
+    }
+
     pub fn has_intents(&self) -> bool {
         self.all().any(|set| set.intent.is_some())
     }
@@ -100,6 +132,14 @@ impl<'a> Rollout<'a> {
         self.restore(wanted, |set| set.view.handover.move_to.is_some());
     }
 
+    /// MachineSets that were to give machines away neither give nor delete them: their orders stay, and nobody takes what
+    /// they have. Giving them their replicas back could make them replace a machine whose move is being carried out.
+    pub fn hold_movers(&mut self) {
+        for set in self.old.iter_mut().filter(|set| set.present() > set.target()) {
+            set.handover.move_to = set.view.handover.move_to.clone();
+        }
+    }
+
     fn restore(&mut self, wanted: i64, which: impl Fn(&Set<'a>) -> bool) {
         let mut missing = wanted - self.sum(Set::target);
         for set in self.old.iter_mut().filter(|set| which(set)) {
@@ -113,16 +153,19 @@ impl<'a> Rollout<'a> {
 
     pub fn into_plan(self) -> Plan {
         let waiting_on = waiting::reasons(&self);
-        let on_delete = self.deployment.strategy == Strategy::OnDelete;
+        let (on_delete, keeps) = (self.deployment.strategy == Strategy::OnDelete, self.keeps_originals());
         let new = self.new.into_plan(false);
-        let old = self.old.into_iter().map(|set| set.into_plan(on_delete));
+        let old = self.old.into_iter().map(|set| {
+            let creates_none = on_delete || (keeps && set.is_covered());
+            set.into_plan(creates_none)
+        });
         Plan { machine_sets: [new].into_iter().chain(old).collect(), waiting_on }
     }
 }
 
-pub type ByOwner<'a> = BTreeMap<&'a str, Vec<&'a MachineView>>;
+pub type ByOwner<'a> = BTreeMap<&'a str, Vec<&'a MachineView<'a>>>;
 
-pub fn by_owner(machines: &[MachineView]) -> ByOwner<'_> {
+pub fn by_owner<'a>(machines: &'a [MachineView<'a>]) -> ByOwner<'a> {
     let mut owned = ByOwner::new();
     for machine in machines {
         owned.entry(&machine.machine_set).or_default().push(machine);
@@ -193,7 +236,7 @@ impl<'a> Set<'a> {
     }
 
     /// Its machines that were moved here and wait for their MachineSet to take note.
-    pub fn pending(&self) -> impl Iterator<Item = &'a MachineView> {
+    pub fn pending(&self) -> impl Iterator<Item = &'a MachineView<'a>> {
         self.machines.iter().copied().filter(|machine| machine.pending_acknowledge)
     }
 

@@ -19,18 +19,14 @@ use refit_api::int_or_percent::AmountError;
 use refit_api::selector::{Selector, SelectorError};
 use refit_api::vocabulary::condition_types as types;
 
-use crate::effect::Effect;
 use crate::fleet;
-use crate::reading::Listed;
-use crate::status_patch::status_patch;
 use tally::Tally;
 
 /// What a status is made from.
 #[derive(Debug, Clone, Copy)]
 pub struct Observed<'a> {
     pub deployment: &'a MachineDeployment,
-    pub machine_sets: &'a Listed<MachineSet>,
-    pub machines: &'a Listed<Machine>,
+    pub fleet: Fleet<'a>,
     /// The uid of the MachineSet that has the template as it is now. Nothing: there is none yet.
     pub current: Option<&'a str>,
     /// How the templates of the other MachineSets differ from it, by uid, in words.
@@ -42,6 +38,17 @@ pub struct Observed<'a> {
     /// Whether the pass went through: only then has it dealt with the generation.
     pub succeeded: bool,
     pub now: Timestamp,
+}
+
+/// The MachineSets of a MachineDeployment, and all machines that might be theirs.
+#[derive(Debug, Clone, Copy)]
+pub enum Fleet<'a> {
+    Known {
+        machine_sets: &'a [&'a MachineSet],
+        machines: &'a [&'a Machine],
+    },
+    /// A list failed.
+    Unknown,
 }
 
 /// The conditions that every pass sets. `Paused` is set before it.
@@ -56,12 +63,6 @@ const OWNED: [&str; 8] = [
     types::DELETING,
 ];
 
-/// The write that brings the status up to date. Nothing if it is.
-pub fn write(observed: Observed<'_>) -> Result<Option<Effect>, SelectorError> {
-    let new = status(observed)?;
-    Ok(status_patch(observed.deployment, &observed.deployment.status, &new))
-}
-
 /// The status as it should be.
 ///
 /// What could not be listed leaves the counters as they are: nobody knows better.
@@ -70,14 +71,14 @@ pub fn status(observed: Observed<'_>) -> Result<MachineDeploymentStatus, Selecto
     let mut status = deployment.status.clone();
     let selector = Selector::from_field(Some(&deployment.spec.selector))?.to_string();
     status.selector = Some(selector).filter(|text| !text.is_empty());
-    let told: Vec<NewCondition> = match (observed.machine_sets, observed.machines) {
-        (Listed::All(sets), Listed::All(machines)) => {
-            let tally = Tally::of(sets, machines, &observed);
+    let told: Vec<NewCondition> = match observed.fleet {
+        Fleet::Known { machine_sets, machines } => {
+            let mut tally = Tally::of(machine_sets, machines, &observed);
             tally.write_counters(&mut status);
             status.phase = Some(phase(deployment, tally.machines.len()));
             conditions_of(&tally, &observed, &status).into()
         }
-        (Listed::Unreadable(_), _) | (_, Listed::Unreadable(_)) => {
+        Fleet::Unknown => {
             status.phase = Some(MachineDeploymentPhase::Unknown);
             OWNED.map(conditions::internal_error).into()
         }
@@ -169,7 +170,7 @@ fn scaling_down(tally: &Tally<'_>, observed: &Observed<'_>) -> NewCondition {
 }
 
 fn remediating(tally: &Tally<'_>) -> NewCondition {
-    let (replaced, unhealthy) = fleet::remediating(tally.machines.iter().copied());
+    let (replaced, unhealthy) = fleet::remediating(tally.unhealthy.iter().copied());
     if replaced.is_empty() { ours::not_remediating(&unhealthy) } else { ours::remediating(&replaced) }
 }
 

@@ -4,10 +4,12 @@ mod acknowledge;
 mod in_place;
 mod keep_originals;
 mod never_again;
+mod nonsense;
 mod on_delete;
 mod paused;
 mod scale_down;
 mod scale_up;
+mod standstill;
 mod waiting;
 
 use std::collections::BTreeMap;
@@ -21,7 +23,7 @@ use crate::handover::Handover;
 
 /// A pass to be: a MachineDeployment, its MachineSets and machines.
 #[derive(Clone)]
-struct Setup(Observed);
+struct Setup(Observed<'static>);
 
 /// A rolling update in upstream's sequence.
 fn rolling(replicas: i32, max_surge: i32, max_unavailable: i32) -> Setup {
@@ -53,6 +55,9 @@ fn machine_set(text: &str) -> MachineSetView {
         counters: Counters { replicas: number(replicas), available: number(available), up_to_date: number(available) },
         handover: Handover::default(),
         max_replicas: None,
+        disable_machine_create: false,
+        version: "1".to_owned(),
+        held: true,
     }
 }
 
@@ -92,19 +97,20 @@ impl Setup {
         self
     }
 
-    /// Machines of a MachineSet, as `m1 m2* m3!`: `*` is being updated, `!` was moved and is pending.
+    /// Machines of a MachineSet, as `m1 m2* m3! m4#`: `*` is being updated, `!` was moved and is pending, `#` has failed.
     fn machines(mut self, set: &str, names: &str) -> Self {
         for name in names.split_whitespace() {
-            let (pending, updating) = (name.ends_with('!'), name.ends_with('*'));
-            let name = name.trim_end_matches(['!', '*']);
+            let (pending, failed) = (name.ends_with('!'), name.ends_with('#'));
+            let updating = pending || failed || name.ends_with('*');
+            let name = name.trim_end_matches(['!', '*', '#']);
             self.0.machines.push(MachineView {
-                name: name.to_owned(),
-                machine_set: set.to_owned(),
+                name: name.to_owned().into(),
+                machine_set: set.to_owned().into(),
                 created: Timestamp::from_second(name[1..].parse().unwrap()).unwrap(),
                 pending_acknowledge: pending,
-                updating: pending || updating,
-                update_failed: false,
-                available: !pending && !updating,
+                updating,
+                update_failed: failed,
+                available: !updating,
                 deleting: false,
             });
         }

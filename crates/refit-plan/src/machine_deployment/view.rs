@@ -1,5 +1,7 @@
 //! What a MachineDeployment's pass may look at. What is not here cannot influence it.
 
+use std::borrow::Cow;
+
 use jiff::Timestamp;
 use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
 use refit_api::cluster::{MachineDeploymentRolloutStrategy, MachineDeploymentRolloutStrategyType};
@@ -7,10 +9,11 @@ use refit_api::int_or_percent::{AmountError, Fenceposts};
 use refit_api::policy::InPlacePolicy;
 
 use crate::handover::Handover;
+use crate::policy;
 
 /// A MachineDeployment and all that it owns.
 #[derive(Debug, Clone)]
-pub struct Observed {
+pub struct Observed<'a> {
     pub deployment: DeploymentView,
     /// The MachineSet of the wanted template; one that is still to be created has [`MachineSetView::to_be_created`].
     /// Nothing when there is none and none can be made: then nothing rolls out, and only scaling goes on.
@@ -18,7 +21,7 @@ pub struct Observed {
     /// All others, in the order of [`select`](super::select).
     pub old: Vec<OldMachineSet>,
     /// The machines of all of them, each once.
-    pub machines: Vec<MachineView>,
+    pub machines: Vec<MachineView<'a>>,
 }
 
 /// What the user asks for.
@@ -53,6 +56,13 @@ pub struct MachineSetView {
     pub handover: Handover,
     /// The `max-replicas` annotation, if it is a number. Only scaling under pause looks at it.
     pub max_replicas: Option<i32>,
+    /// Whether it must not create machines.
+    pub disable_machine_create: bool,
+    /// What no other state of it has had: its resourceVersion. Empty if it does not exist yet.
+    pub version: String,
+    /// It is on hold and has said so: nothing is under way. In a world without anything between a decision and its
+    /// effect, always.
+    pub held: bool,
 }
 
 /// What a MachineSet last reported. Lags behind the machines.
@@ -81,12 +91,12 @@ pub enum Coverage {
     Undecided { why: String },
 }
 
-/// A machine.
+/// A machine. It borrows its names, as there may be very many.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct MachineView {
-    pub name: String,
+pub struct MachineView<'a> {
+    pub name: Cow<'a, str>,
     /// The MachineSet that controls it.
-    pub machine_set: String,
+    pub machine_set: Cow<'a, str>,
     pub created: Timestamp,
     /// It was moved, and its MachineSet has not taken note of the acknowledgement.
     pub pending_acknowledge: bool,
@@ -99,11 +109,33 @@ pub struct MachineView {
     pub deleting: bool,
 }
 
+impl DeploymentView {
+    /// Whether machines that were there first stay, as far as they can be updated in place.
+    pub fn keeps_originals(&self) -> bool {
+        policy::keeps_originals(self.in_place, self.keep_originals)
+    }
+}
+
 impl MachineSetView {
     /// A MachineSet that the pass is to create.
     pub fn to_be_created(name: String, now: Timestamp) -> Self {
         let (counters, handover) = (Counters::default(), Handover::default());
-        Self { name, created: now, spec_replicas: 0, counters, handover, max_replicas: None }
+        Self {
+            name,
+            created: now,
+            spec_replicas: 0,
+            counters,
+            handover,
+            max_replicas: None,
+            disable_machine_create: false,
+            version: String::new(),
+            held: false,
+        }
+    }
+
+    /// Whether it is there, and not to be created by this pass.
+    pub fn exists(&self) -> bool {
+        !self.version.is_empty()
     }
 }
 
@@ -127,6 +159,14 @@ impl Strategy {
     pub fn max_surge(self) -> i32 {
         match self {
             Self::RollingUpdate(posts) => posts.max_surge,
+            Self::OnDelete => 0,
+        }
+    }
+
+    /// How many of the wanted machines may be unavailable for a rollout.
+    pub fn max_unavailable(self) -> i32 {
+        match self {
+            Self::RollingUpdate(posts) => posts.max_unavailable,
             Self::OnDelete => 0,
         }
     }

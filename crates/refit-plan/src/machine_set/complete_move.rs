@@ -1,14 +1,13 @@
 //! Ends the move of a machine: its objects get the spec of the new MachineSet, and its update may begin.
 //!
 //! The host's object comes first, as it is the one that is most likely refused. Nobody acts on the new specs before the
-//! last patch: it names the hook to call, carries the plan that was accepted, and takes off the mark of the move, all at
-//! once. Until it is written every write is repeated in the next pass.
+//! last patch: it names the hook to call and takes off the mark of the move, both at once. Until it is written every
+//! write is repeated in the next pass. What extensions have accepted is on the Machine since the move.
 
 use refit_api::cluster::{Machine, MachineSet};
 use refit_api::hooks::Hook;
 use refit_api::pending_hooks;
 use refit_api::vocabulary::annotations::{PENDING_ACKNOWLEDGE_MOVE, PENDING_HOOKS, UPDATE_IN_PROGRESS};
-use refit_api::vocabulary::refit::annotations::UPDATE_PLAN;
 use refit_api::vocabulary::{events, managers};
 use serde_json::json;
 
@@ -16,7 +15,6 @@ use super::clone;
 use super::create::Templates;
 use super::objects::{ObjectError, moved_machine};
 use super::sync::MachineParts;
-use crate::coverage::FrozenPlan;
 use crate::effect::{Apply, Effect, Event, Patch, Target};
 use crate::fleet;
 use crate::ownership;
@@ -60,12 +58,11 @@ pub fn stage(machine: &Machine) -> Stage {
 
 /// The writes that end the move of a machine which its MachineSet may begin to update.
 ///
-/// `plan` is what extensions have accepted for it. The caller knows that the move is acknowledged, or that nobody will.
+/// The caller knows that the move is acknowledged, or that nobody will.
 pub fn complete_move(
     set: &MachineSet,
     templates: Templates<'_>,
     parts: MachineParts<'_>,
-    plan: &FrozenPlan,
 ) -> Result<Vec<Effect>, CompleteError> {
     let machine = parts.machine;
     let name = || fleet::name(machine).to_owned();
@@ -80,7 +77,7 @@ pub fn complete_move(
     }
     let objects = desired_objects(set, templates, parts)
         .map_err(|source| CompleteError::Objects { name: name(), source: source.into() })?;
-    let begin = [begin_update(machine, plan), started(machine)];
+    let begin = [begin_update(machine), started(machine)];
     Ok(objects.into_iter().map(Effect::Apply).chain(begin).collect())
 }
 
@@ -106,14 +103,13 @@ pub fn desired_objects(
         .collect())
 }
 
-/// From this patch on the Machine controller runs the plan.
-fn begin_update(machine: &Machine, plan: &FrozenPlan) -> Effect {
+/// From this patch on the Machine controller runs the update.
+fn begin_update(machine: &Machine) -> Effect {
     let mut annotations = machine.metadata.annotations.clone().unwrap_or_default();
     pending_hooks::mark_pending(&mut annotations, Hook::UpdateMachine.name());
     let merge = json!({ "metadata": { "annotations": {
         PENDING_ACKNOWLEDGE_MOVE: null,
         PENDING_HOOKS: annotations.get(PENDING_HOOKS),
-        UPDATE_PLAN: plan.encode(),
     } } });
     Effect::Patch(Patch::object(Target::of(machine), merge))
 }

@@ -6,7 +6,6 @@ use refit_api::vocabulary::{events, finalizers};
 use crate::effect::{Delete, Effect, Event, Target};
 use crate::fleet;
 use crate::ownership::remove_finalizer;
-use crate::reading::{Listed, Unreadable};
 
 /// Deletes a Machine, and says so on the MachineSet. Nothing to do for one that is going already, or that never was in
 /// the API: without a uid, the deletion could hit another one of its name.
@@ -24,15 +23,15 @@ pub fn delete(set: &MachineSet, machine: &Machine) -> Vec<Effect> {
 
 /// What a MachineSet that is being deleted does: first its Machines go, then itself.
 ///
-/// Without a list of Machines it waits: with its finalizer gone, nobody would look after those that are left.
-pub fn delete_all(set: &MachineSet, machines: &Listed<Machine>) -> Result<Vec<Effect>, Unreadable> {
-    let machines = machines.all().map_err(Clone::clone)?;
+/// `machines` are all that it has, from a list that was read: with its finalizer gone, nobody would look after those
+/// that are left.
+pub fn delete_all(set: &MachineSet, machines: &[&Machine]) -> Vec<Effect> {
     if machines.is_empty() {
-        return Ok(remove_finalizer(set, finalizers::MACHINE_SET).into_iter().collect());
+        return remove_finalizer(set, finalizers::MACHINE_SET).into_iter().collect();
     }
     let is_staying = |machine: &&Machine| !fleet::is_deleting(machine);
-    let deletions = machines.iter().filter(is_staying).map(|machine| Delete { target: Target::of(machine) });
-    Ok(deletions.map(Effect::Delete).collect())
+    let deletions = machines.iter().copied().filter(is_staying).map(|machine| Delete { target: Target::of(machine) });
+    deletions.map(Effect::Delete).collect()
 }
 
 #[cfg(test)]
@@ -59,14 +58,12 @@ mod tests {
     fn the_finalizer_stays_until_machines_are_known_to_be_gone() {
         let mut set = machine_set("ms", 1);
         set.metadata.finalizers = Some(vec![finalizers::MACHINE_SET.to_owned()]);
-        let failed = Unreadable { what: "machines".to_owned(), why: "timeout".to_owned() };
-        assert_eq!(delete_all(&set, &Listed::Unreadable(failed.clone())), Err(failed));
         let mut going = machine_of(&set, "going");
         going.metadata.deletion_timestamp = going.metadata.creation_timestamp.clone();
-        let machines = Listed::All(vec![machine_of(&set, "m1"), going.clone()]);
-        assert_eq!(delete_all(&set, &machines).map(|effects| effects.len()), Ok(1));
-        assert_eq!(delete_all(&set, &Listed::All(vec![going])), Ok(Vec::new()));
-        let last = delete_all(&set, &Listed::All(Vec::new())).expect("the list was read");
+        let staying = machine_of(&set, "m1");
+        assert_eq!(delete_all(&set, &[&staying, &going]).len(), 1);
+        assert_eq!(delete_all(&set, &[&going]), []);
+        let last = delete_all(&set, &[]);
         assert!(matches!(&last[..], [Effect::Patch(_)]), "{last:?}");
     }
 }

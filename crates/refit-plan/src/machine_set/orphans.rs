@@ -47,7 +47,7 @@ pub struct Orphans {
 /// is known about orphans, and nothing is deleted or created.
 pub fn orphans(
     set: &MachineSet,
-    machines: &[Machine],
+    machines: &[&Machine],
     objects: &ProviderObjects,
     missing: usize,
 ) -> Result<Orphans, Unreadable> {
@@ -62,12 +62,15 @@ pub fn orphans(
     let configs = machines.iter().filter_map(|machine| machine.spec.bootstrap.config_ref.as_ref());
     let configs = Kind::new(set, spec.bootstrap.config_ref.as_ref(), bootstrap, configs);
 
-    let taken: BTreeSet<&str> = machines.iter().map(crate::fleet::name).collect();
+    let taken: BTreeSet<&str> = machines.iter().map(|machine| crate::fleet::name(machine)).collect();
     let mut unfinished: BTreeMap<&str, Unfinished> = BTreeMap::new();
-    for name in hosts.usable().filter(|name| !taken.contains(name)) {
+    // An object of the same name that is going would be taken for the one that is missing.
+    let going: BTreeSet<&str> = infrastructure.iter().chain(bootstrap).filter(|it| is_going(it)).map(name).collect();
+    let is_free = |name: &&str| !taken.contains(name) && !going.contains(name);
+    for name in hosts.usable().filter(is_free) {
         entry(&mut unfinished, name).has_infrastructure = true;
     }
-    for name in configs.usable().filter(|name| !taken.contains(name)) {
+    for name in configs.usable().filter(is_free) {
         entry(&mut unfinished, name).has_bootstrap = true;
     }
     let unfinished: Vec<Unfinished> = unfinished.into_values().take(missing).collect();

@@ -1,5 +1,7 @@
 //! What must be so before a MachineSet creates machines, be it to scale up or to replace an unhealthy one.
 
+mod moving;
+
 use std::collections::BTreeSet;
 
 use refit_api::cluster::{Cluster, ContractVersionedObjectReference, MachineSet};
@@ -9,6 +11,8 @@ use refit_api::vocabulary::annotations::{SKIP_PREFLIGHT_CHECKS, TOPOLOGY_UPGRADE
 use serde_json::Value;
 
 use crate::reading::{NotFound, Read};
+
+pub use moving::preflight_move;
 
 /// How a MachineSet stands to its control plane.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -54,7 +58,11 @@ const KUBEADM_TEMPLATE: (&str, &str) = ("KubeadmConfigTemplate", refit_api::boot
 
 /// Makes the checks that nobody skips.
 pub fn preflight(checks: Checks<'_>) -> Preflight {
-    match checks.problems() {
+    verdict(checks.problems())
+}
+
+fn verdict(problems: Result<Vec<String>, Problem>) -> Preflight {
+    match problems {
         Ok(problems) if problems.is_empty() => Preflight::Passed,
         Ok(problems) => Preflight::Failed(problems),
         Err(problem) => Preflight::Unknown(format!("preflight checks could not be made: {problem}")),

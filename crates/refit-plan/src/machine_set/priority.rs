@@ -4,6 +4,7 @@ use jiff::Timestamp;
 use refit_api::cluster::MachineSetDeletionOrder;
 
 use super::{MachineView, Observed};
+use crate::handover::Scaffolding;
 
 const DELETING: f64 = 100.0;
 const DELETE_REQUESTED: f64 = 80.0;
@@ -22,7 +23,7 @@ pub fn priority(machine: &MachineView, observed: &Observed) -> f64 {
         DELETING
     } else if machine.delete_requested {
         DELETE_REQUESTED
-    } else if observed.handover.is_scaffolding(&machine.name) {
+    } else if is_scaffolding(machine, observed) {
         SCAFFOLDING
     } else if machine.updating {
         UPDATING
@@ -30,6 +31,18 @@ pub fn priority(machine: &MachineView, observed: &Observed) -> f64 {
         UNHEALTHY
     } else {
         by_age(machine, observed)
+    }
+}
+
+/// Scaffolding that nobody has named yet is the youngest machine that was created here.
+fn is_scaffolding(machine: &MachineView, observed: &Observed) -> bool {
+    match &observed.handover.scaffolding {
+        None => false,
+        Some(Scaffolding::Machine(name)) => *name == machine.name,
+        Some(Scaffolding::Requested) => {
+            let created_here = observed.machines.iter().filter(|machine| !machine.updating);
+            created_here.max_by_key(|machine| machine.created).is_some_and(|youngest| youngest.name == machine.name)
+        }
     }
 }
 

@@ -54,7 +54,7 @@ pub enum OwnerError {
 /// What remediation looks at.
 #[derive(Debug, Clone, Copy)]
 pub struct Remediation<'a> {
-    pub machines: &'a [Machine],
+    pub machines: &'a [&'a Machine],
     pub owner: &'a Owner,
     pub preflight: &'a Preflight,
     /// Machines that are being updated in place and have time left. Bad health is to be expected of them.
@@ -140,8 +140,8 @@ impl<'a> Remediation<'a> {
     ///
     /// Those that a user asked for come first, then the youngest: they likely have no workload yet.
     fn candidates(&self) -> (Vec<&'a Machine>, Vec<&'a Machine>) {
-        let is_candidate = |machine: &&Machine| fleet::is_to_be_remediated(machine) && !fleet::is_deleting(machine);
-        let candidates = self.machines.iter().filter(is_candidate);
+        let is_candidate = |machine: &&'a Machine| fleet::is_to_be_remediated(machine) && !fleet::is_deleting(machine);
+        let candidates = self.machines.iter().copied().filter(is_candidate);
         let (exempt, mut rest): (Vec<_>, Vec<_>) =
             candidates.partition(|machine| self.updating.contains(fleet::name(machine)));
         rest.sort_by_key(|machine| {
@@ -159,7 +159,7 @@ impl<'a> Remediation<'a> {
                 .is_some_and(|condition| condition.status == "False" && condition.reason == reasons::MACHINE_DELETING);
             fleet::is_deleting(machine) && is_replaced
         };
-        self.machines.iter().filter(is_in_flight).count()
+        self.machines.iter().copied().filter(is_in_flight).count()
     }
 
     /// Replaces these machines, or says why not now.

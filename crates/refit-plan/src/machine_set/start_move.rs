@@ -1,24 +1,28 @@
 //! Begins the move of a machine to another MachineSet, after it was rehearsed.
 //!
 //! A provider that refuses the new spec of a host after the move would leave the machine between two MachineSets for
-//! ever. So the writes that end the move are first sent as a dry run, and only a machine that passed it is moved.
+//! ever. So the writes that end the move are first sent as a dry run, and only a machine that passed it is moved. What
+//! extensions have accepted is frozen with the move: the new MachineSet does not know what the machine was before.
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
 use refit_api::cluster::MachineSet;
+use refit_api::hooks::Hook;
 use refit_api::name_set::NameSet;
 use refit_api::owners;
-use refit_api::vocabulary::annotations::{
-    PENDING_ACKNOWLEDGE_MOVE, RECEIVE_MACHINES_FROM_MACHINESETS, UPDATE_IN_PROGRESS,
-};
+use refit_api::pending_hooks;
+use refit_api::vocabulary::annotations::{PENDING_ACKNOWLEDGE_MOVE, PENDING_HOOKS, UPDATE_IN_PROGRESS};
 use refit_api::vocabulary::labels::{DEPLOYMENT_NAME, MACHINE_TEMPLATE_HASH};
-use serde_json::json;
+use refit_api::vocabulary::refit::annotations::{UPDATE_FAILED, UPDATE_PLAN, UPDATE_PROGRESS};
+use serde_json::{Map, Value, json};
 
 use super::complete_move::{Stage, desired_objects, stage};
 use super::create::Templates;
 use super::objects::{ObjectError, name_of};
 use super::sync::MachineParts;
+use crate::coverage::FrozenPlan;
 use crate::effect::{Apply, Effect, Patch, Target};
 use crate::fleet;
+use crate::handover::Handover;
 use crate::ownership::{self, NoIdentity};
 
 /// The move of one machine from a MachineSet to another of the same MachineDeployment.
@@ -29,6 +33,8 @@ pub struct Move<'a> {
     /// Of the MachineSet that the machine moves to.
     pub templates: Templates<'a>,
     pub parts: MachineParts<'a>,
+    /// What extensions have accepted for the machines of the one MachineSet to become those of the other.
+    pub plan: &'a FrozenPlan,
 }
 
 /// The writes that will end a move, to be sent as a dry run, in this order, before it begins.
@@ -59,6 +65,8 @@ pub enum Outcome {
 pub enum NotMoved {
     #[error("MachineSet {from} is set to move replicas to {to}, but {to} only accepts Machines from {accepts}")]
     NotAccepted { from: String, to: String, accepts: NameSet },
+    #[error("MachineSet {to} takes no Machines from {from}: it is set to move its own to {next}")]
+    GivesAway { from: String, to: String, next: String },
     #[error("MachineSet {to} does not have the {label} label")]
     NoLabel { to: String, label: &'static str },
     #[error("MachineSets {from} and {to} are not of the same MachineDeployment")]
@@ -69,6 +77,8 @@ pub enum NotMoved {
     Deleting(String),
     #[error("Machine {machine} cannot move while it is {stage:?}")]
     Busy { machine: String, stage: Stage },
+    #[error("Machine {machine} carries a plan of an update that cannot be read: {why}")]
+    UnreadablePlan { machine: String, why: String },
     #[error("Machine {machine} was rehearsed for something else than it would become now")]
     Stale { machine: String },
     #[error("Machine {machine} stays: {kind} {name} would be refused: {why}", kind = object.kind, name = object.name)]
@@ -102,7 +112,7 @@ impl Move<'_> {
         let merge = json!({ "metadata": {
             "ownerReferences": self.new_owners()?,
             "labels": { MACHINE_TEMPLATE_HASH: self.new_hash()? },
-            "annotations": { UPDATE_IN_PROGRESS: "", PENDING_ACKNOWLEDGE_MOVE: "" },
+            "annotations": self.marks()?,
         } });
         let resource_version = machine.metadata.resource_version.clone();
         Ok(Effect::Patch(Patch { resource_version, ..Patch::object(Target::of(machine), merge) }))
@@ -111,10 +121,13 @@ impl Move<'_> {
     /// Both sides agree, and the machine is free to go.
     fn check(&self) -> Result<(), NotMoved> {
         let (from, to) = (|| name_of(self.from).to_owned(), || name_of(self.to).to_owned());
-        let annotations = self.to.metadata.annotations.clone().unwrap_or_default();
-        let accepts = NameSet::from_annotation(&annotations, RECEIVE_MACHINES_FROM_MACHINESETS);
+        let Handover { receive_from: accepts, move_to, .. } = handover_of(self.to);
         if !accepts.contains(name_of(self.from)) {
             return Err(NotMoved::NotAccepted { from: from(), to: to(), accepts });
+        }
+        // Without this, names that lead in a circle would send machines round for ever.
+        if let Some(next) = move_to {
+            return Err(NotMoved::GivesAway { from: from(), to: to(), next });
         }
         self.new_hash()?;
         if label(self.from, DEPLOYMENT_NAME) != label(self.to, DEPLOYMENT_NAME) {
@@ -127,6 +140,8 @@ impl Move<'_> {
         match (fleet::is_deleting(self.parts.machine), stage(self.parts.machine)) {
             (true, _) => Err(NotMoved::Deleting(self.machine())),
             (false, Stage::Settled) => Ok(()),
+            // Its frozen plan is over, and nobody would ever try it again: what it was for is not wanted any more.
+            (false, Stage::Updating) if fleet::has_update_failed(self.parts.machine) => Ok(()),
             (false, stage) => Err(NotMoved::Busy { machine: self.machine(), stage }),
         }
     }
@@ -137,6 +152,31 @@ impl Move<'_> {
         let mut references = self.owners().to_vec();
         owners::replace(&mut references, &source.uid, OwnerReference { block_owner_deletion: None, ..target });
         Ok(references)
+    }
+
+    /// The plan, after what is left of one that was not run to its end.
+    fn frozen_plan(&self) -> Result<FrozenPlan, NotMoved> {
+        let annotations = self.parts.machine.metadata.annotations.as_ref();
+        let left = annotations.and_then(|all| all.get(UPDATE_PLAN)).map(|text| FrozenPlan::decode(text)).transpose();
+        match left {
+            Ok(None) => Ok(self.plan.clone()),
+            Ok(Some(left)) => Ok(self.plan.clone().after(&left)),
+            Err(error) => Err(NotMoved::UnreadablePlan { machine: self.machine(), why: error.words() }),
+        }
+    }
+
+    /// The marks of the move, and the end of those of an update that failed.
+    fn marks(&self) -> Result<Map<String, Value>, NotMoved> {
+        let plan = self.frozen_plan()?.encode();
+        let set = [(UPDATE_IN_PROGRESS, String::new()), (PENDING_ACKNOWLEDGE_MOVE, String::new()), (UPDATE_PLAN, plan)];
+        let mut marks: Map<_, _> = set.into_iter().map(|(key, value)| (key.to_owned(), value.into())).collect();
+        if fleet::has_update_failed(self.parts.machine) {
+            let mut left = self.parts.machine.metadata.annotations.clone().unwrap_or_default();
+            pending_hooks::mark_done(&mut left, Hook::UpdateMachine.name());
+            marks.insert(PENDING_HOOKS.to_owned(), left.remove(PENDING_HOOKS).into());
+            marks.extend([UPDATE_FAILED, UPDATE_PROGRESS].map(|key| (key.to_owned(), Value::Null)));
+        }
+        Ok(marks)
     }
 
     fn new_hash(&self) -> Result<&str, NotMoved> {
@@ -151,6 +191,11 @@ impl Move<'_> {
     fn machine(&self) -> String {
         fleet::name(self.parts.machine).to_owned()
     }
+}
+
+/// What is written on a MachineSet about machines that move.
+pub fn handover_of(set: &MachineSet) -> Handover {
+    set.metadata.annotations.as_ref().map(Handover::read).unwrap_or_default()
 }
 
 fn label<'a>(set: &'a MachineSet, key: &str) -> Option<&'a str> {

@@ -6,6 +6,7 @@ use refit_api::conditions::machine_set as ours;
 use refit_api::conditions::{self, NewCondition, Source};
 use refit_api::selector::{Selector, SelectorError};
 use refit_api::vocabulary::condition_types as types;
+use refit_api::vocabulary::refit::condition_types::HELD;
 
 use crate::effect::Effect;
 use crate::fleet::{self, Counters};
@@ -16,13 +17,15 @@ use crate::status_patch::status_patch;
 #[derive(Debug, Clone, Copy)]
 pub struct Observed<'a> {
     pub set: &'a MachineSet,
-    pub machines: &'a Listed<Machine>,
+    pub machines: &'a Listed<&'a Machine>,
     /// What keeps machines from being created, in words.
     pub blockers: &'a [&'a str],
     /// The kinds of the templates that do not exist, bootstrap first.
     pub missing_templates: &'a [&'a str],
     /// Whether the pass went through: only then has it dealt with the generation.
     pub succeeded: bool,
+    /// The value of the annotation that puts it on hold, if nothing is under way.
+    pub held: Option<&'a str>,
     pub now: Timestamp,
 }
 
@@ -57,7 +60,9 @@ pub fn status(observed: Observed<'_>) -> Result<MachineSetStatus, SelectorError>
         }
         Listed::Unreadable(_) => OWNED.map(conditions::internal_error).into(),
     };
-    for condition in told {
+    status.conditions.retain(|condition| condition.type_ != HELD);
+    let held = observed.held.map(|hold| conditions::refit::held(hold.to_owned()));
+    for condition in told.into_iter().chain(held) {
         conditions::set(&mut status.conditions, condition, set.metadata.generation, observed.now);
     }
     if observed.succeeded {
@@ -68,7 +73,7 @@ pub fn status(observed: Observed<'_>) -> Result<MachineSetStatus, SelectorError>
 
 /// What one pass over the machines finds.
 struct Tally<'a> {
-    machines: &'a [Machine],
+    machines: &'a [&'a Machine],
     counters: Counters,
     /// Machines that came from elsewhere and are not counted here yet.
     pending: usize,
@@ -77,10 +82,10 @@ struct Tally<'a> {
 }
 
 impl<'a> Tally<'a> {
-    fn of(machines: &'a [Machine], now: Timestamp) -> Self {
+    fn of(machines: &'a [&'a Machine], now: Timestamp) -> Self {
         let mut tally =
             Self { machines, counters: Counters::default(), pending: 0, ready: Vec::new(), up_to_date: Vec::new() };
-        for machine in machines {
+        for &machine in machines {
             // Whether the MachineSet is the wanted one is the Machine controller's to say here.
             tally.counters.add(machine, true);
             tally.pending += usize::from(fleet::is_pending_acknowledge(machine));
@@ -95,7 +100,7 @@ impl<'a> Tally<'a> {
         status.ready_replicas = Some(self.counters.ready);
         status.available_replicas = Some(self.counters.available);
         status.up_to_date_replicas = Some(self.counters.up_to_date);
-        status.versions = fleet::versions(self.machines);
+        status.versions = fleet::versions(self.machines.iter().copied());
     }
 
     fn conditions(&self, observed: &Observed<'_>) -> [NewCondition; OWNED.len()] {
@@ -132,7 +137,7 @@ impl<'a> Tally<'a> {
     }
 
     fn remediating(&self) -> NewCondition {
-        let (replaced, unhealthy) = fleet::remediating(self.machines);
+        let (replaced, unhealthy) = fleet::remediating(self.machines.iter().copied());
         if replaced.is_empty() { ours::not_remediating(&unhealthy) } else { ours::remediating(&replaced) }
     }
 
@@ -145,14 +150,14 @@ impl<'a> Tally<'a> {
     }
 
     fn stale(&self, observed: &Observed<'_>) -> Option<String> {
-        fleet::stale(self.machines, observed.now)
+        fleet::stale(self.machines.iter().copied(), observed.now)
     }
 }
 
-/// How many machines are wanted: none of a MachineSet that is going. A negative number is none, too.
+/// How many machines are wanted: none of a MachineSet that is going. A negative number says nothing.
 fn desired(set: &MachineSet) -> Option<usize> {
-    let replicas = set.spec.replicas?;
-    Some(if is_deleting(set) { 0 } else { usize::try_from(replicas).unwrap_or(0) })
+    let replicas = usize::try_from(set.spec.replicas?).ok()?;
+    Some(if is_deleting(set) { 0 } else { replicas })
 }
 
 fn is_deleting(set: &MachineSet) -> bool {

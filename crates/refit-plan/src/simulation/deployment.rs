@@ -51,7 +51,7 @@ fn observe(
     new: SetNumber,
     numbers: &[SetNumber],
     selection: &Selection,
-) -> Observed {
+) -> Observed<'static> {
     let old = |discarded: &planner::Discarded| {
         let why = match &discarded.not_in_place {
             None if scenario.in_place => None,
@@ -94,17 +94,20 @@ fn view(world: &World, number: SetNumber) -> MachineSetView {
         counters: set.counters,
         handover: set.handover.clone(),
         max_replicas: None,
+        disable_machine_create: set.disable_machine_create,
+        version: "of the simulation".to_owned(),
+        held: true,
     }
 }
 
-fn machines(world: &World) -> Vec<MachineView> {
+fn machines(world: &World) -> Vec<MachineView<'static>> {
     let view = |(number, machine): (&super::number::MachineNumber, &super::world::Machine)| MachineView {
-        name: number.to_string(),
-        machine_set: machine.set.to_string(),
+        name: number.to_string().into(),
+        machine_set: machine.set.to_string().into(),
         created: age(number.0),
         pending_acknowledge: machine.is_pending(),
         updating: machine.is_updating(),
-        update_failed: false,
+        update_failed: machine.has_failed(),
         available: machine.is_available(),
         deleting: machine.deleting,
     };

@@ -26,13 +26,17 @@ pub enum Entry {
     Unavailable(MachineNumber),
     /// The machine is available again.
     Available(MachineNumber),
+    /// Updates of the machine fail for good from now on.
+    Fail(MachineNumber),
+    /// The user has mended what made updates of the machine fail, and has it updated anew.
+    Retry(MachineNumber),
 }
 
 /// A text that is no [`Entry`].
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum EntryError {
     #[error(
-        "{0:?} is none of: md, ms1, m1, \"delete m1\", \"replicas 3\", \"template v2\", \"unavailable m1\", \"available m1\""
+        "{0:?} is none of: md, ms1, m1, \"delete m1\", \"replicas 3\", \"template v2\", \"unavailable m1\", \"available m1\", \"fail m1\", \"retry m1\""
     )]
     Unknown(String),
     #[error("{0:?} must be a number from 0 to {MAX_REPLICAS}")]
@@ -44,9 +48,13 @@ impl Entry {
     pub fn is_reconcile(&self) -> bool {
         match self {
             Self::Deployment | Self::MachineSet(_) | Self::Machine(_) => true,
-            Self::Delete(_) | Self::Replicas(_) | Self::Template(_) | Self::Unavailable(_) | Self::Available(_) => {
-                false
-            }
+            Self::Delete(_)
+            | Self::Replicas(_)
+            | Self::Template(_)
+            | Self::Unavailable(_)
+            | Self::Available(_)
+            | Self::Fail(_)
+            | Self::Retry(_) => false,
         }
     }
 }
@@ -62,6 +70,8 @@ impl fmt::Display for Entry {
             Self::Template(template) => write!(f, "template {template}"),
             Self::Unavailable(machine) => write!(f, "unavailable {machine}"),
             Self::Available(machine) => write!(f, "available {machine}"),
+            Self::Fail(machine) => write!(f, "fail {machine}"),
+            Self::Retry(machine) => write!(f, "retry {machine}"),
         }
     }
 }
@@ -79,6 +89,8 @@ impl FromStr for Entry {
             ["delete", name] => MachineNumber::parse(name).map(Self::Delete),
             ["unavailable", name] => MachineNumber::parse(name).map(Self::Unavailable),
             ["available", name] => MachineNumber::parse(name).map(Self::Available),
+            ["fail", name] => MachineNumber::parse(name).map(Self::Fail),
+            ["retry", name] => MachineNumber::parse(name).map(Self::Retry),
             ["template", name] => Some(Self::Template((*name).to_owned())),
             ["replicas", number] => {
                 let replicas = number.parse().ok().filter(|replicas| (0..=MAX_REPLICAS).contains(replicas));
@@ -102,8 +114,8 @@ mod tests {
 
     #[test]
     fn entries_are_read_and_printed_alike() {
-        let texts = ["md", "ms12", "m5", "delete m5", "replicas 0", "template v3", "unavailable m5", "available m5"];
-        for text in texts {
+        let of_machines = ["m5", "delete m5", "unavailable m5", "available m5", "fail m5", "retry m5"];
+        for text in ["md", "ms12", "replicas 0", "template v3"].into_iter().chain(of_machines) {
             assert_eq!(text.parse::<Entry>().expect("must be an entry").to_string(), text);
         }
     }

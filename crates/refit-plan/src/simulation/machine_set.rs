@@ -26,9 +26,7 @@ pub fn reconcile(world: &mut World, number: SetNumber) -> Outcome {
 
 fn finish_updates(world: &mut World, number: SetNumber) {
     for (_, machine) in world.machines_of_mut(number) {
-        if machine.state == State::Started {
-            machine.state = State::Idle;
-        }
+        machine.finish_update();
     }
 }
 
@@ -43,6 +41,7 @@ fn observe(world: &World, number: SetNumber) -> Observed {
         handover: set.handover.clone(),
         disable_machine_create: set.disable_machine_create,
         order: MachineSetDeletionOrder::Random,
+        keeps_originals: world.keeps_originals,
         target: target.map(|(target, set)| MoveTarget {
             name: target.to_string(),
             receive_from: set.handover.receive_from.clone(),
@@ -58,6 +57,7 @@ fn view(number: MachineNumber, machine: &Machine) -> MachineView {
         pending_acknowledge: machine.is_pending(),
         acknowledged: machine.state == State::Pending { acknowledged: true },
         updating: machine.is_updating(),
+        update_failed: machine.has_failed(),
         deleting: machine.deleting,
         delete_requested: false,
         has_node: true,
@@ -70,7 +70,8 @@ fn change_replicas(world: &mut World, number: SetNumber, replicas: Replicas, out
     match replicas {
         Replicas::Settled => {}
         Replicas::CreateDisabled(missing) => {
-            outcome.notes.push(format!("{number}: {missing} missing, but it creates no machines under OnDelete"));
+            let when = if world.on_delete { " under OnDelete" } else { "" };
+            outcome.notes.push(format!("{number}: {missing} missing, but it creates no machines{when}"));
         }
         Replicas::Create(missing) => outcome.created.extend((0..missing).map(|_| world.create_machine(number))),
         Replicas::Delete(names) => delete(world, &names, outcome),

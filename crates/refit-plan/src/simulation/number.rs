@@ -38,7 +38,10 @@ macro_rules! number {
             fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
                 let name = String::deserialize(deserializer)?;
                 Self::parse(&name).ok_or_else(|| {
-                    de::Error::custom(format!(concat!("{:?} is no name of a ", $what, ", such as ", $prefix, "1"), name))
+                    de::Error::custom(format!(
+                        concat!("{:?} is no name of a ", $what, ", such as ", $prefix, "1; the number is at most {}"),
+                        name, MAX_NUMBER
+                    ))
                 })
             }
         }

@@ -1,18 +1,24 @@
 //! What a simulation starts from.
 
-use std::collections::BTreeSet;
+mod whole_number;
+
+use std::collections::{BTreeMap, BTreeSet};
 
 use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
 use refit_api::decode::{self, DecodeError};
-use refit_api::int_or_percent::{AmountError, Fenceposts};
+use refit_api::int_or_percent::{Amount, AmountError, Fenceposts};
 use refit_api::policy::InPlacePolicy;
-use serde::{Deserialize, Deserializer, de};
+use serde::Deserialize;
 
 use super::entry::Entry;
 use super::number::{MachineNumber, SetNumber};
 
 /// The most machines that a simulation runs. A trace names all of them in every line.
 pub const MAX_REPLICAS: i32 = 10_000;
+/// The most MachineSets that a simulation starts with. They are in every line, too.
+pub const MAX_MACHINE_SETS: usize = 1_000;
+/// The most entries of a schedule. Each is a line.
+pub const MAX_SCHEDULE: usize = 10_000;
 
 /// A MachineDeployment, the world that it begins in, and what happens to it.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
@@ -25,7 +31,7 @@ pub struct Scenario {
     #[serde(default = "none")]
     pub max_unavailable: IntOrString,
     /// How many machines the MachineDeployment asks for.
-    #[serde(deserialize_with = "replicas")]
+    #[serde(deserialize_with = "whole_number::replicas")]
     pub replicas: i32,
     /// What it wants its machines to be.
     pub template: String,
@@ -42,6 +48,7 @@ pub struct Scenario {
     #[serde(default)]
     pub schedule: Vec<Entry>,
     /// With a seed the order within the rounds is random, and the same for the same seed.
+    #[serde(default, deserialize_with = "whole_number::seed")]
     pub seed: Option<u64>,
 }
 
@@ -68,10 +75,26 @@ pub struct InitialMachineSet {
 pub enum ScenarioError {
     #[error(transparent)]
     Decode(DecodeError),
-    #[error("machineSets[{index}].name: there is a second {name}")]
+    #[error("machineSets[{index}].name: there is a second {name}; each MachineSet needs a name of its own")]
     SecondMachineSet { index: usize, name: SetNumber },
-    #[error("machineSets[{index}].machines: there is a second {name}")]
-    SecondMachine { index: usize, name: MachineNumber },
+    #[error(
+        "machineSets[{index}].machines: there is a second {name}, {first} has one; a machine is in one MachineSet, once"
+    )]
+    SecondMachine { index: usize, name: MachineNumber, first: SetNumber },
+    #[error("{path}: {found:?} is no template; use a word such as v2")]
+    Template { path: String, found: String },
+    #[error("machineSets: {0} are more than the {MAX_MACHINE_SETS} that a simulation starts with")]
+    TooManyMachineSets(usize),
+    #[error("schedule: {0} entries are more than the {MAX_SCHEDULE} that a simulation plays")]
+    TooManyEntries(usize),
+    #[error("{field} cannot be used")]
+    Amount {
+        field: &'static str,
+        #[source]
+        source: AmountError,
+    },
+    #[error("{field}: {percent}% is negative; use 0% or more")]
+    NegativePercentage { field: &'static str, percent: i64 },
     #[error("machineSets: {0} machines are more than the {MAX_REPLICAS} that a simulation runs")]
     TooManyMachines(usize),
     #[error("maxSurge or maxUnavailable cannot be used with {replicas} replicas")]
@@ -112,7 +135,11 @@ impl Scenario {
 
     /// Whether it can be played to the end.
     pub fn validate(&self) -> Result<(), ScenarioError> {
+        self.validate_sizes()?;
         self.validate_names()?;
+        self.validate_templates()?;
+        validate_amount("maxSurge", &self.max_surge)?;
+        validate_amount("maxUnavailable", &self.max_unavailable)?;
         let later = self.schedule.iter().filter_map(|entry| match entry {
             Entry::Replicas(replicas) => Some(*replicas),
             _ => None,
@@ -128,18 +155,44 @@ impl Scenario {
         }
     }
 
+    fn validate_sizes(&self) -> Result<(), ScenarioError> {
+        let machines: usize = self.machine_sets.iter().map(|set| set.machines.len()).sum();
+        match () {
+            () if self.machine_sets.len() > MAX_MACHINE_SETS => {
+                Err(ScenarioError::TooManyMachineSets(self.machine_sets.len()))
+            }
+            () if machines > usize::try_from(MAX_REPLICAS).unwrap_or(usize::MAX) => {
+                Err(ScenarioError::TooManyMachines(machines))
+            }
+            () if self.schedule.len() > MAX_SCHEDULE => Err(ScenarioError::TooManyEntries(self.schedule.len())),
+            () => Ok(()),
+        }
+    }
+
     fn validate_names(&self) -> Result<(), ScenarioError> {
-        let (mut sets, mut machines) = (BTreeSet::new(), BTreeSet::new());
+        let (mut sets, mut machines) = (BTreeSet::new(), BTreeMap::new());
         for (index, set) in self.machine_sets.iter().enumerate() {
             if !sets.insert(set.name) {
                 return Err(ScenarioError::SecondMachineSet { index, name: set.name });
             }
-            if let Some(&name) = set.machines.iter().find(|&&name| !machines.insert(name)) {
-                return Err(ScenarioError::SecondMachine { index, name });
+            for &name in &set.machines {
+                if let Some(first) = machines.insert(name, set.name) {
+                    return Err(ScenarioError::SecondMachine { index, name, first });
+                }
             }
         }
-        let most = usize::try_from(MAX_REPLICAS).unwrap_or(usize::MAX);
-        if machines.len() > most { Err(ScenarioError::TooManyMachines(machines.len())) } else { Ok(()) }
+        Ok(())
+    }
+
+    fn validate_templates(&self) -> Result<(), ScenarioError> {
+        let sets = self.machine_sets.iter().enumerate();
+        let sets = sets.map(|(index, set)| (format!("machineSets[{index}].template"), &set.template));
+        let mut all = [("template".to_owned(), &self.template)].into_iter().chain(sets);
+        // An entry of the schedule must be able to name it.
+        match all.find(|(_, template)| template.is_empty() || template.contains(char::is_whitespace)) {
+            Some((path, found)) => Err(ScenarioError::Template { path, found: found.clone() }),
+            None => Ok(()),
+        }
     }
 
     fn validate_limits(&self, replicas: i32) -> Result<(), ScenarioError> {
@@ -147,6 +200,14 @@ impl Scenario {
         // Surge beyond the replicas is never used: a new MachineSet has as many machines as are wanted.
         let surge = limits.max_surge;
         if surge > MAX_REPLICAS { Err(ScenarioError::TooMuchSurge { surge }) } else { Ok(()) }
+    }
+}
+
+/// A negative percentage may round to nothing, and is nonsense all the same.
+fn validate_amount(field: &'static str, value: &IntOrString) -> Result<(), ScenarioError> {
+    match Amount::parse(value).map_err(|source| ScenarioError::Amount { field, source })? {
+        Amount::Percent(percent) if percent < 0 => Err(ScenarioError::NegativePercentage { field, percent }),
+        Amount::Percent(_) | Amount::Count(_) => Ok(()),
     }
 }
 
@@ -160,15 +221,6 @@ fn none() -> IntOrString {
 
 fn yes() -> bool {
     true
-}
-
-fn replicas<'de, D: Deserializer<'de>>(deserializer: D) -> Result<i32, D::Error> {
-    let replicas = i32::deserialize(deserializer)?;
-    if (0..=MAX_REPLICAS).contains(&replicas) {
-        Ok(replicas)
-    } else {
-        Err(de::Error::custom(format!("{replicas} is not between 0 and {MAX_REPLICAS}")))
-    }
 }
 
 #[cfg(test)]

@@ -47,8 +47,8 @@ fn passage(line: &Line, before: &[SetState]) -> Option<String> {
 
 fn who(line: &Line) -> &str {
     match line.reconcile.parse() {
-        Ok(Entry::Unavailable(_) | Entry::Available(_)) => "the world",
-        Ok(Entry::Delete(_) | Entry::Replicas(_) | Entry::Template(_)) => "the user",
+        Ok(Entry::Unavailable(_) | Entry::Available(_) | Entry::Fail(_)) => "the world",
+        Ok(Entry::Delete(_) | Entry::Replicas(_) | Entry::Template(_) | Entry::Retry(_)) => "the user",
         Ok(Entry::Deployment | Entry::MachineSet(_) | Entry::Machine(_)) | Err(_) => &line.reconcile,
     }
 }
@@ -66,6 +66,10 @@ fn deeds(line: &Line, before: &[SetState]) -> Vec<String> {
     let finished = finished(line, before);
     if !finished.is_empty() {
         deeds.push(format!("has updated {}", names(&finished)));
+    }
+    let failed = failed(line, before);
+    if !failed.is_empty() {
+        deeds.push(format!("has failed to update {}", names(&failed)));
     }
     if let Some(first) = line.moved.first() {
         let machines: Vec<MachineNumber> = line.moved.iter().map(|moved| moved.machine).collect();
@@ -86,6 +90,8 @@ fn wish(line: &Line) -> Option<String> {
         Entry::Delete(machine) => about(&machine, "deletes"),
         Entry::Unavailable(machine) => about(&machine, "breaks"),
         Entry::Available(machine) => about(&machine, "mends"),
+        Entry::Fail(machine) => about(&machine, "dooms every update of"),
+        Entry::Retry(machine) => about(&machine, "tries again with"),
         Entry::Replicas(replicas) => Some(format!("wants {replicas} replicas")),
         Entry::Template(template) => Some(format!("wants template {template}")),
     }
@@ -95,8 +101,16 @@ fn wish(line: &Line) -> Option<String> {
 fn finished(line: &Line, before: &[SetState]) -> Vec<MachineNumber> {
     let is_updating = |name: &MachineNumber| line.machine_sets.iter().any(|set| set.updating.contains(name));
     let has_moved = |name: &MachineNumber| line.moved.iter().any(|moved| moved.machine == *name);
+    let had_failed = |name: &MachineNumber| before.iter().any(|set| set.failed.contains(name));
     let was_updating = before.iter().flat_map(|set| &set.updating).copied();
-    was_updating.filter(|name| (!is_updating(name) || has_moved(name)) && !line.deleted.contains(name)).collect()
+    let is_done = |name: &MachineNumber| !is_updating(name) || (has_moved(name) && !had_failed(name));
+    was_updating.filter(|name| is_done(name) && !line.deleted.contains(name)).collect()
+}
+
+/// Machines whose update has just failed.
+fn failed(line: &Line, before: &[SetState]) -> Vec<MachineNumber> {
+    let had_failed = |name: &MachineNumber| before.iter().any(|set| set.failed.contains(name));
+    line.machine_sets.iter().flat_map(|set| &set.failed).copied().filter(|name| !had_failed(name)).collect()
 }
 
 /// `ms1 2/3 (m2 m3)   ms2 …`: how many machines each MachineSet has and is to have, and which.
@@ -112,6 +126,8 @@ fn standing(sets: &[SetState]) -> String {
 fn marked(set: &SetState, machine: MachineNumber) -> String {
     let state = if set.pending_acknowledge.contains(&machine) {
         " arriving"
+    } else if set.failed.contains(&machine) {
+        " failed"
     } else if set.updating.contains(&machine) {
         " updating"
     } else {
@@ -142,8 +158,16 @@ fn came_and_went(trace: &Trace) -> String {
         names(&machines.into_iter().collect::<Vec<_>>())
     };
     let (created, deleted) = (all(|line| line.created.clone()), all(|line| line.deleted.clone()));
-    let updated = all(|line| line.moved.iter().map(|moved| moved.machine).collect());
-    format!("Created: {created}. Deleted: {deleted}. Updated in place: {updated}.\n")
+    let failed: BTreeSet<MachineNumber> =
+        trace.last.world.machine_sets.iter().flat_map(|set| &set.failed).copied().collect();
+    let moved = trace.lines.iter().flat_map(|line| &line.moved).map(|moved| moved.machine);
+    let updated: BTreeSet<MachineNumber> = moved.filter(|machine| !failed.contains(machine)).collect();
+    let updated = names(&updated.into_iter().collect::<Vec<_>>());
+    let text = format!("Created: {created}. Deleted: {deleted}. Updated in place: {updated}.");
+    if failed.is_empty() {
+        return text + "\n";
+    }
+    format!("{text} Failed: {}.\n", names(&failed.into_iter().collect::<Vec<_>>()))
 }
 
 fn names(machines: &[MachineNumber]) -> String {

@@ -61,6 +61,9 @@ pub struct SetState {
     pub pending_acknowledge: Vec<MachineNumber>,
     /// Deleted by the user and still there.
     pub deleting: Vec<MachineNumber>,
+    /// Those of `updating` whose update failed for good. Left out when there are none.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub failed: Vec<MachineNumber>,
 }
 
 /// The end of a trace.

@@ -4,16 +4,19 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::entry::Entry;
 use super::number::{MachineNumber, SetNumber};
-use super::scenario::Scenario;
+use super::scenario::{Scenario, Strategy};
 use super::trace::{Move, SetState};
 use crate::handover::Handover;
 use crate::machine_deployment::Counters;
+use crate::policy;
 
 /// All there is.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct World {
     pub replicas: i32,
     pub template: String,
+    pub on_delete: bool,
+    pub keeps_originals: bool,
     pub sets: BTreeMap<SetNumber, MachineSet>,
     pub machines: BTreeMap<MachineNumber, Machine>,
     /// The highest numbers that there ever were.
@@ -36,6 +39,8 @@ pub struct Machine {
     pub state: State,
     /// The world has made it unavailable.
     pub unavailable: bool,
+    /// The world lets every update of it fail.
+    pub fails: bool,
     /// The user has deleted it, and it is still there.
     pub deleting: bool,
 }
@@ -47,8 +52,10 @@ pub enum State {
     Idle,
     /// It was moved; `acknowledged` once the MachineDeployment has counted it. Its MachineSet takes it on from here.
     Pending { acknowledged: bool },
-    /// Its MachineSet has begun with the update; the next reconcile finds it done.
+    /// Its MachineSet has begun with the update; the next reconcile finds it done, or failed.
     Started,
+    /// Its update failed for good. It stays in it until somebody tries again.
+    Failed,
 }
 
 /// What one entry has done.
@@ -66,6 +73,8 @@ impl World {
         let mut world = Self {
             replicas: scenario.replicas,
             template: scenario.template.clone(),
+            on_delete: scenario.strategy == Strategy::OnDelete,
+            keeps_originals: policy::keeps_originals(scenario.policy, scenario.keep_originals),
             sets: BTreeMap::new(),
             machines: BTreeMap::new(),
             last_set: 0,
@@ -95,7 +104,7 @@ impl World {
 
     fn add_machine(&mut self, number: MachineNumber, set: SetNumber) {
         self.last_machine = self.last_machine.max(number.0);
-        self.machines.insert(number, Machine { set, state: State::Idle, unavailable: false, deleting: false });
+        self.machines.insert(number, Machine::new(set));
     }
 
     pub fn create_machine(&mut self, set: SetNumber) -> MachineNumber {
@@ -148,6 +157,8 @@ impl World {
             Entry::Delete(number) => self.with_machine(*number, |machine| machine.deleting = true),
             Entry::Unavailable(number) => self.with_machine(*number, |machine| machine.unavailable = true),
             Entry::Available(number) => self.with_machine(*number, |machine| machine.unavailable = false),
+            Entry::Fail(number) => self.with_machine(*number, |machine| machine.fails = true),
+            Entry::Retry(number) => self.with_machine(*number, Machine::retry),
             Entry::Replicas(replicas) => self.replicas = *replicas,
             Entry::Template(template) => self.template.clone_from(template),
         }
@@ -170,6 +181,7 @@ impl World {
                 (machine.is_updating(), &mut state.updating),
                 (machine.state == State::Pending { acknowledged: false }, &mut state.pending_acknowledge),
                 (machine.deleting, &mut state.deleting),
+                (machine.has_failed(), &mut state.failed),
             ];
             lists.into_iter().filter(|(belongs, _)| *belongs).for_each(|(_, list)| list.push(number));
         }
@@ -189,11 +201,34 @@ impl MachineSet {
             updating: Vec::new(),
             pending_acknowledge: Vec::new(),
             deleting: Vec::new(),
+            failed: Vec::new(),
         }
     }
 }
 
 impl Machine {
+    fn new(set: SetNumber) -> Self {
+        Self { set, state: State::Idle, unavailable: false, fails: false, deleting: false }
+    }
+
+    /// An update that had begun has come to its end.
+    pub fn finish_update(&mut self) {
+        if self.state == State::Started {
+            self.state = if self.fails { State::Failed } else { State::Idle };
+        }
+    }
+
+    fn retry(&mut self) {
+        self.fails = false;
+        if self.has_failed() {
+            self.state = State::Started;
+        }
+    }
+
+    pub fn has_failed(&self) -> bool {
+        self.state == State::Failed
+    }
+
     pub fn is_updating(&self) -> bool {
         self.state != State::Idle
     }

@@ -41,6 +41,8 @@ fn entries() -> impl Strategy<Value = Entry> {
         2 => templates().prop_map(Entry::Template),
         1 => machine().prop_map(Entry::Unavailable),
         1 => machine().prop_map(Entry::Available),
+        1 => machine().prop_map(Entry::Fail),
+        1 => machine().prop_map(Entry::Retry),
     ]
 }
 
@@ -94,8 +96,45 @@ fn check(scenario: &Scenario) -> Result<(), TestCaseError> {
     Ok(())
 }
 
+/// The same machines as are wanted, all of an old template, and a change that no machine survives.
+fn bad_changes() -> impl Strategy<Value = Scenario> {
+    let keeping = prop_oneof![Just(InPlacePolicy::Prefer), Just(InPlacePolicy::Require)];
+    let wishes = (1..9_i32, amounts(), amounts(), keeping);
+    (wishes, vec(entries(), 0..20), option::of(any::<u64>())).prop_map(|(wishes, entries, seed)| {
+        let (replicas, max_surge, max_unavailable, policy) = wishes;
+        let mut scenario =
+            Scenario { max_surge, max_unavailable, policy, in_place: true, seed, ..Scenario::simple(replicas) };
+        let machines = scenario.machine_sets.iter().flat_map(|set| &set.machines);
+        let doomed = machines.copied().map(Entry::Fail);
+        // The user looks on.
+        let reconciles = entries.into_iter().filter(|entry| matches!(entry, Entry::Deployment | Entry::MachineSet(_)));
+        scenario.schedule = doomed.chain(reconciles).collect();
+        scenario
+    })
+}
+
+/// Under keep-originals or `Require`, a bad change uses up the budget, and then nothing more happens.
+fn check_stops(scenario: &Scenario) -> Result<(), TestCaseError> {
+    let trace = run(scenario).expect("the scenario must be valid");
+    let told = || story(scenario, &trace);
+    prop_assert!(trace.is_settled && trace.last.violations.is_empty(), "{}", told());
+    prop_assert!(trace.lines.iter().all(|line| line.deleted.is_empty()), "{}", told());
+    let limits = scenario.limits(scenario.replicas).expect("the limits must be valid");
+    let failed: usize = trace.last.world.machine_sets.iter().map(|set| set.failed.len()).sum();
+    // Where none may be unavailable, one surge machine makes room for one.
+    let budget = usize::try_from(limits.max_unavailable.max(1)).expect("a budget must be positive");
+    prop_assert!((1..=budget).contains(&failed), "{failed} of {budget} have failed\n{}", told());
+    prop_assert!(trace.waiting_on.iter().any(|why| why.contains("failed for good")), "{}", told());
+    Ok(())
+}
+
 proptest! {
     #![proptest_config(config())]
+
+    #[test]
+    fn a_bad_change_stops_within_the_budget_and_costs_no_machine(scenario in bad_changes()) {
+        check_stops(&scenario)?;
+    }
 
     #[test]
     fn no_rollout_breaks_an_invariant_and_all_settle(scenario in scenarios()) {

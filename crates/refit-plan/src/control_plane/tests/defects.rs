@@ -10,7 +10,8 @@ use refit_api::vocabulary::refit::condition_types::UPDATE_FAILED;
 use super::fixtures::{NEW, OLD, infrastructure, observed, start};
 use super::walk_through::world;
 use super::world::Answer;
-use crate::control_plane::{Coverage, Decision, Observed, Step, Verdict, decide};
+use crate::control_plane::{Coverage, Decision, Observed, Step, decide};
+use crate::coverage::Accepted;
 use crate::coverage::FrozenPlan;
 use crate::coverage::testing::{frozen_plan, hash, name};
 use crate::effect::{Effect, Patch};
@@ -196,7 +197,7 @@ fn a_hand_over_in_the_middle_gets_a_new_plan_when_the_target_moves_on() {
     let text = patches(&decision)[0].merge.pointer("/metadata/annotations").unwrap()[UPDATE_PLAN].as_str().unwrap();
     let plan = FrozenPlan::decode(text).unwrap();
     assert_eq!((&plan.target, plan.remaining()), (&hash("t"), &[name("can.disk"), name("can.memory")][..]));
-    let uncovered = Verdict::Uncovered { paths: vec!["spec.x".to_owned()], answers: Vec::new() };
+    let uncovered = Accepted::Uncovered { paths: vec!["spec.x".to_owned()], answers: Vec::new() };
     observed.at("b").coverage = Coverage::Asked { target: hash("t"), verdict: uncovered };
     observed.set_policy("Require");
     let decision = decide(&observed);

@@ -16,19 +16,20 @@ use refit_api::vocabulary::{condition_types as types, finalizers};
 use serde_json::{Value, json};
 
 use crate::control_plane::machine::health_conditions;
-use crate::control_plane::observed::{Coverage, EtcdMember, EtcdMembers, Observed, ObservedMachine, Verdict};
+use crate::control_plane::observed::{Coverage, EtcdMember, EtcdMembers, Observed, ObservedMachine};
+use crate::coverage::Accepted;
 use crate::coverage::testing::frozen_plan;
 
-pub(super) const OLD: &str = "v1.32.0";
-pub(super) const NEW: &str = "v1.33.0";
+pub(in crate::control_plane) const OLD: &str = "v1.32.0";
+pub(in crate::control_plane) const NEW: &str = "v1.33.0";
 
 /// The time at which all tests begin.
-pub(super) fn start() -> Timestamp {
+pub(in crate::control_plane) fn start() -> Timestamp {
     "2026-01-01T00:00:00Z".parse().expect("the time must parse")
 }
 
 /// A healthy control plane with as many Machines as wanted, named `a`, `b`, ... from the oldest on.
-pub(super) fn observed(replicas: usize) -> Observed {
+pub(in crate::control_plane) fn observed(replicas: usize) -> Observed {
     let names = ["a", "b", "c", "d", "e", "f", "g"];
     let machines: BTreeMap<String, ObservedMachine> =
         names[..replicas].iter().enumerate().map(|(age, name)| ((*name).to_owned(), machine(name, age))).collect();
@@ -48,7 +49,7 @@ pub(super) fn observed(replicas: usize) -> Observed {
     }
 }
 
-pub(super) fn control_plane(replicas: usize) -> KubeadmControlPlane {
+pub(in crate::control_plane) fn control_plane(replicas: usize) -> KubeadmControlPlane {
     let mut control_plane = KubeadmControlPlane::default();
     let metadata = &mut control_plane.metadata;
     metadata.name = Some("cp".to_owned());
@@ -66,7 +67,7 @@ pub(super) fn control_plane(replicas: usize) -> KubeadmControlPlane {
     control_plane
 }
 
-pub(super) fn cluster() -> Cluster {
+pub(in crate::control_plane) fn cluster() -> Cluster {
     let mut cluster = Cluster::default();
     cluster.metadata.name = Some("c1".to_owned());
     cluster.metadata.namespace = Some("ns".to_owned());
@@ -76,7 +77,7 @@ pub(super) fn cluster() -> Cluster {
     cluster
 }
 
-pub(super) fn template(name: &str) -> Value {
+pub(in crate::control_plane) fn template(name: &str) -> Value {
     json!({
         "apiVersion": "infrastructure.cluster.x-k8s.io/v1beta2",
         "kind": "DevMachineTemplate",
@@ -85,7 +86,7 @@ pub(super) fn template(name: &str) -> Value {
     })
 }
 
-pub(super) fn reference(kind: &str, name: &str) -> ContractVersionedObjectReference {
+pub(in crate::control_plane) fn reference(kind: &str, name: &str) -> ContractVersionedObjectReference {
     ContractVersionedObjectReference {
         api_group: "infrastructure.cluster.x-k8s.io".to_owned(),
         kind: kind.to_owned(),
@@ -94,7 +95,7 @@ pub(super) fn reference(kind: &str, name: &str) -> ContractVersionedObjectRefere
 }
 
 /// A healthy Machine of the old version; of a lower age, an older one.
-pub(super) fn machine(name: &str, age: usize) -> ObservedMachine {
+pub(in crate::control_plane) fn machine(name: &str, age: usize) -> ObservedMachine {
     let mut machine = Machine::default();
     let created = start() - std::time::Duration::from_secs(86_400 - 60 * age as u64);
     machine.metadata.name = Some(name.to_owned());
@@ -120,13 +121,13 @@ pub(super) fn machine(name: &str, age: usize) -> ObservedMachine {
     }
 }
 
-pub(super) fn make_healthy(machine: &mut Machine) {
+pub(in crate::control_plane) fn make_healthy(machine: &mut Machine) {
     for condition in health_conditions(true).chain([types::READY, types::AVAILABLE]) {
         set(&mut machine.status.conditions, condition, Status::True);
     }
 }
 
-pub(super) fn infrastructure(name: &str, template: &str) -> Value {
+pub(in crate::control_plane) fn infrastructure(name: &str, template: &str) -> Value {
     json!({
         "apiVersion": "infrastructure.cluster.x-k8s.io/v1beta2",
         "kind": "DevMachine",
@@ -141,7 +142,7 @@ pub(super) fn infrastructure(name: &str, template: &str) -> Value {
     })
 }
 
-pub(super) fn kubeadm_config(name: &str) -> KubeadmConfig {
+pub(in crate::control_plane) fn kubeadm_config(name: &str) -> KubeadmConfig {
     let mut config = KubeadmConfig::default();
     config.metadata.name = Some(name.to_owned());
     config.metadata.namespace = Some("ns".to_owned());
@@ -152,49 +153,49 @@ pub(super) fn kubeadm_config(name: &str) -> KubeadmConfig {
     config
 }
 
-pub(super) fn member(name: &str) -> EtcdMember {
+pub(in crate::control_plane) fn member(name: &str) -> EtcdMember {
     EtcdMember { name: name.to_owned(), is_healthy: true, is_learner: false, is_leader: name == "a" }
 }
 
-pub(super) fn set(all: &mut Vec<Condition>, type_: &'static str, status: Status) {
+pub(in crate::control_plane) fn set(all: &mut Vec<Condition>, type_: &'static str, status: Status) {
     conditions::set(all, NewCondition::new(type_, status, "Test"), None, start());
 }
 
 impl ObservedMachine {
-    pub(super) fn set(&mut self, type_: &'static str, status: Status) {
+    pub(in crate::control_plane) fn set(&mut self, type_: &'static str, status: Status) {
         set(&mut self.machine.status.conditions, type_, status);
     }
 
-    pub(super) fn annotate(&mut self, key: &str, value: &str) {
+    pub(in crate::control_plane) fn annotate(&mut self, key: &str, value: &str) {
         self.machine.metadata.annotations.get_or_insert_default().insert(key.to_owned(), value.to_owned());
     }
 
-    pub(super) fn cover(&mut self) {
+    pub(in crate::control_plane) fn cover(&mut self) {
         let plan = frozen_plan("q", "t", &["can.memory"]);
-        self.coverage = Coverage::Asked { target: plan.target.clone(), verdict: Verdict::Covered { plan } };
+        self.coverage = Coverage::Asked { target: plan.target.clone(), verdict: Accepted::Covered { plan } };
     }
 }
 
 impl Observed {
-    pub(super) fn at(&mut self, name: &str) -> &mut ObservedMachine {
+    pub(in crate::control_plane) fn at(&mut self, name: &str) -> &mut ObservedMachine {
         self.machines.get_mut(name).expect("the machine must be there")
     }
 
-    pub(super) fn annotate(&mut self, key: &str, value: &str) {
+    pub(in crate::control_plane) fn annotate(&mut self, key: &str, value: &str) {
         self.control_plane.metadata.annotations.get_or_insert_default().insert(key.to_owned(), value.to_owned());
     }
 
-    pub(super) fn set_policy(&mut self, policy: &str) {
+    pub(in crate::control_plane) fn set_policy(&mut self, policy: &str) {
         self.annotate(IN_PLACE, policy);
     }
 
-    pub(super) fn set_max_surge(&mut self, max_surge: i32) {
+    pub(in crate::control_plane) fn set_max_surge(&mut self, max_surge: i32) {
         let mut strategy = KubeadmControlPlaneRolloutStrategy::default();
         strategy.rolling_update.max_surge = Some(IntOrString::Int(max_surge));
         self.control_plane.spec.rollout.strategy = Some(strategy);
     }
 
-    pub(super) fn set_failure_domains(&mut self, names: &[&str]) {
+    pub(in crate::control_plane) fn set_failure_domains(&mut self, names: &[&str]) {
         let domain = |name: &&str| FailureDomain {
             name: (*name).to_owned(),
             control_plane: Some(true),

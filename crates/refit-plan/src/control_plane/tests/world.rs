@@ -15,9 +15,8 @@ use serde_json::{Value, json};
 use self::api::Api;
 use super::fixtures;
 use crate::control_plane::desired;
-use crate::control_plane::{
-    Coverage, Decision, EtcdMember, EtcdMembers, Observed, ObservedMachine, Step, Verdict, decide,
-};
+use crate::control_plane::{Coverage, Decision, EtcdMember, EtcdMembers, Observed, ObservedMachine, Step, decide};
+use crate::coverage::Accepted;
 use crate::coverage::FrozenPlan;
 use crate::coverage::kubeadm_config::Flavour;
 use crate::coverage::testing::{frozen_plan, hash};
@@ -196,6 +195,11 @@ impl World {
         self.api.value(kind, name).cloned().expect("the object must be there")
     }
 
+    /// Changes an object as somebody else would.
+    pub fn edit(&mut self, kind: &str, name: &str, edit: impl FnOnce(&mut Value)) {
+        self.api.edit(kind, name, edit);
+    }
+
     pub fn count(&self, kind: &str) -> usize {
         self.api.names(kind).len()
     }
@@ -236,8 +240,8 @@ impl World {
         let config = desired::kubeadm_config(observed, name, Flavour::Join, None);
         let target = target(&observed.control_plane.spec.version, &infrastructure, &config);
         let verdict = match self.answers.get(name).unwrap_or(&self.default_answer) {
-            Answer::Covered => Verdict::Covered { plan: frozen_plan("q", &target, &["can.memory"]) },
-            Answer::Uncovered => Verdict::Uncovered { paths: vec!["spec.memory".to_owned()], answers: Vec::new() },
+            Answer::Covered => Accepted::Covered { plan: frozen_plan("q", &target, &["can.memory"]) },
+            Answer::Uncovered => Accepted::Uncovered { paths: vec!["spec.memory".to_owned()], answers: Vec::new() },
         };
         Coverage::Asked { target: hash(&target), verdict }
     }

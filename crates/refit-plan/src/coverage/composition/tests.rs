@@ -140,9 +140,9 @@ fn an_extension_that_is_down_or_fails_leaves_it_undecided() {
 }
 
 #[test]
-fn a_bad_patch_covers_nothing_and_does_not_fail_the_others() {
+fn a_bad_patch_covers_nothing_and_leaves_it_undecided() {
     let coverage = compose(question(), extensions(&["broken.a", "boot.b", "infra.b"]), |name, _| specialist(name));
-    let Coverage::Uncovered { left, answers } = coverage else { panic!("it must be uncovered") };
+    let Coverage::Undecided { left, answers } = coverage else { panic!("it must be undecided") };
     assert_eq!(paths(&left), ["spec.version"], "the good patch beside the bad one does not count");
     let bad = answers.iter().find(|answer| answer.extension == name("broken.a")).expect("the answer must be kept");
     let Verdict::BadPatch(error) = &bad.verdict else { panic!("the patch is bad: {bad:?}") };

@@ -189,3 +189,16 @@ fn a_patch_for_a_bootstrap_object_that_is_not_there_is_ignored() {
     let patches = Patches { bootstrap: Some(merge_patch(json!([]))), ..Patches::default() };
     assert_eq!(question.after(&patches, &name("a.b")), Ok(question.clone()));
 }
+
+#[test]
+fn join_tokens_are_neither_shown_nor_counted() {
+    let with_token = |token: &str| {
+        let discovery = json!({ "bootstrapToken": { "token": token, "caCertHashes": ["h"] } });
+        machine_set_objects("v1", json!({}), Some(json!({ "joinConfiguration": { "discovery": discovery } })))
+    };
+    let question = Question::about_machine_set(with_token("abcdef.1"), with_token("abcdef.2")).expect("a question");
+    assert!(question.is_settled());
+    let Request::MachineSet(request) = question.request() else { panic!("it must be about a MachineSet") };
+    let shown = serde_json::to_string(&request).expect("a request must encode");
+    assert!(shown.contains("caCertHashes") && !shown.contains("abcdef"), "{shown}");
+}

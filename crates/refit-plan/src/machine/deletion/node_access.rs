@@ -1,9 +1,10 @@
 //! Whether the Node of a Machine that is being deleted may be drained and deleted.
 
+use k8s_openapi::api::core::v1::Node;
 use refit_api::contract::get_bool;
 
 use crate::machine::draft::Draft;
-use crate::machine::observed::{External, NodeSeen, is_deleting};
+use crate::machine::observed::{External, is_deleting};
 
 /// Whether the Node may be touched.
 pub(super) enum NodeAccess {
@@ -44,8 +45,7 @@ impl NodeAccess {
 }
 
 /// Whether the control plane of the cluster has lost the Node: it says neither that it is ready nor that it is not.
-pub(super) fn is_unreachable(node: &NodeSeen) -> bool {
-    let conditions = node.node().and_then(|node| node.status.as_ref()?.conditions.as_ref());
-    let mut conditions = conditions.into_iter().flatten();
+pub(in crate::machine) fn is_unreachable(node: &Node) -> bool {
+    let mut conditions = node.status.iter().flat_map(|status| status.conditions.iter().flatten());
     conditions.any(|condition| condition.type_ == "Ready" && condition.status == "Unknown")
 }

@@ -146,6 +146,44 @@ fn a_drain_under_way_is_told_and_looked_at_again_in_time() {
     assert_eq!(errand, Some(Errand::Drain { node: "n1".to_owned() }));
 }
 
+/// What the shell does when it is sent to drain: look, plan, evict, and come back. Every eviction is accepted.
+fn drained(world: &World, pods: &[serde_json::Value]) -> Drain {
+    let NodeSeen::Found(node) = &world.seen.node else { panic!("the Node must be there") };
+    let pods: Vec<k8s_openapi::api::core::v1::Pod> = pods.iter().cloned().map(decode).collect();
+    let namespaces = [decode(json!({ "metadata": { "name": "ns" } }))];
+    let plan = drain::plan(&drain::DrainView {
+        now: world.seen.now,
+        machine: &world.seen.machine,
+        cluster: &world.seen.cluster,
+        node,
+        pods: &pods,
+        namespaces: &namespaces,
+        daemon_sets: &Default::default(),
+        rules: &[],
+    });
+    let plan = plan.expect("it must be planned");
+    let evictions = plan.evict.iter().map(|pod| (pod.clone(), drain::Eviction::Accepted)).collect();
+    let started = world.seen.machine.status.deletion.as_ref().and_then(|it| it.node_drain_start_time.as_ref());
+    let started = started.expect("the drain must have begun").0;
+    Drain { at: world.seen.now, state: plan.outcome(&evictions, started) }
+}
+
+#[test]
+fn a_drain_goes_on_until_the_last_pod_is_gone() {
+    let mut world = World::deleting();
+    world.seen.drain = Some(Drain { at: world.seen.now, state: DrainState::InProgress { words: String::new() } });
+    world.settle();
+    let pod = json!({ "metadata": { "name": "a", "namespace": "ns", "uid": "u" } });
+    world.seen.drain = Some(drained(&world, &[pod]));
+    world.settle();
+    let condition = world.condition("Deleting");
+    assert!(condition.starts_with("True DrainingNode: Drain not completed yet (started at "), "{condition}");
+    let words = "* Pod ns/a: deletionTimestamp set, but still not removed from the Node";
+    assert!(condition.ends_with(words), "{condition}");
+    world.seen.drain = Some(drained(&world, &[]));
+    check(world, &ALL[1..]);
+}
+
 #[test]
 fn a_failed_drain_is_told_once_and_tried_again() {
     let mut world = World::deleting();

@@ -230,7 +230,7 @@ fn only_drained_machine_sets_are_deleted_oldest_first() {
         drained("controls"),
     ];
     let machines = [machine_of(&sets[7], "m")];
-    let effects = delete_drained(&deployment, &sets.iter().collect::<Vec<_>>(), &machines);
+    let effects = delete_drained(&deployment, &sets.iter().collect::<Vec<_>>(), &machines.iter().collect::<Vec<_>>());
     let deleted: Vec<&str> = effects
         .iter()
         .filter_map(|effect| match effect {

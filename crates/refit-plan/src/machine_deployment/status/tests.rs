@@ -4,14 +4,15 @@ use refit_api::conditions::get;
 use refit_api::vocabulary::annotations::{PENDING_ACKNOWLEDGE_MOVE, UPDATE_IN_PROGRESS};
 
 use super::*;
-use crate::reading::Unreadable;
+use crate::status_patch::status_patch;
 use crate::testing::{CREATED, Store, at, condition, labels_of, machine_deployment, machine_of, machine_set};
 
 /// A MachineDeployment of three machines in the middle of a rollout from `old` to `new`.
 struct World {
     deployment: MachineDeployment,
-    sets: Listed<MachineSet>,
-    machines: Listed<Machine>,
+    /// Nothing: a list failed.
+    sets: Option<Vec<MachineSet>>,
+    machines: Vec<Machine>,
     current: Option<&'static str>,
     differences: BTreeMap<String, Vec<String>>,
     max_unavailable: Result<i32, AmountError>,
@@ -38,8 +39,8 @@ fn world(owners: &[(&str, &str)]) -> World {
     let difference = vec!["Version v1.31.0, v1.32.0 required".to_owned()];
     World {
         deployment: machine_deployment(3),
-        sets: Listed::All(vec![reported("new"), reported("old")]),
-        machines: Listed::All(machines),
+        sets: Some(vec![reported("new"), reported("old")]),
+        machines,
         current: Some("uid-new"),
         differences: BTreeMap::from([("uid-old".to_owned(), difference)]),
         max_unavailable: Ok(0),
@@ -49,29 +50,25 @@ fn world(owners: &[(&str, &str)]) -> World {
 }
 
 impl World {
-    fn observed(&self) -> Observed<'_> {
-        Observed {
+    fn status(&self) -> MachineDeploymentStatus {
+        self.try_status().expect("the selector is fine")
+    }
+
+    fn try_status(&self) -> Result<MachineDeploymentStatus, SelectorError> {
+        let machines: Vec<&Machine> = self.machines.iter().collect();
+        let machine_sets: Option<Vec<&MachineSet>> = self.sets.as_ref().map(|sets| sets.iter().collect());
+        status(Observed {
             deployment: &self.deployment,
-            machine_sets: &self.sets,
-            machines: &self.machines,
+            fleet: machine_sets
+                .as_deref()
+                .map_or(Fleet::Unknown, |machine_sets| Fleet::Known { machine_sets, machines: &machines }),
             current: self.current,
             differences: &self.differences,
             max_unavailable: &self.max_unavailable,
             missing_templates: &self.missing_templates,
             succeeded: self.succeeded,
             now: at(CREATED + 60),
-        }
-    }
-
-    fn status(&self) -> MachineDeploymentStatus {
-        status(self.observed()).expect("the selector is fine")
-    }
-
-    fn machines(&mut self) -> &mut Vec<Machine> {
-        match &mut self.machines {
-            Listed::All(machines) => machines,
-            Listed::Unreadable(_) => panic!("they were read"),
-        }
+        })
     }
 
     fn counters(&self) -> [Option<i32>; 4] {
@@ -109,10 +106,10 @@ fn a_settled_deployment_reads_complete_and_is_not_written_to() {
     let mut store = Store::default();
     store.insert_typed(&world.deployment);
     world.deployment = store.typed("md").expect("it must be there");
-    let effect = write(world.observed()).expect("the selector is fine");
-    store.carry_out(&effect.into_iter().collect::<Vec<_>>());
+    let write = |world: &World| status_patch(&world.deployment, &world.deployment.status, &world.status());
+    store.carry_out(&write(&world).into_iter().collect::<Vec<_>>());
     world.deployment = store.typed("md").expect("it must be there");
-    assert_eq!(write(world.observed()), Ok(None));
+    assert_eq!(write(&world), None);
 }
 
 /// DESIGN 5.12: complete before the rollout has begun. The Machine controller has not noticed the change yet, and all
@@ -148,13 +145,13 @@ fn counters_do_not_wobble_while_machines_change_their_owner() {
     for (new, old) in [(3, 3), (0, 0), (2, 3)] {
         let mut world = world(&HALF);
         let marks = labels_of(&[(UPDATE_IN_PROGRESS, ""), (PENDING_ACKNOWLEDGE_MOVE, "")]);
-        world.machines()[0].metadata.annotations = Some(marks);
+        world.machines[0].metadata.annotations = Some(marks);
         let report = |name: &str, replicas| {
             let mut set = reported(name);
             set.status.replicas = Some(replicas);
             set
         };
-        world.sets = Listed::All(vec![report("new", new), report("old", old)]);
+        world.sets = Some(vec![report("new", new), report("old", old)]);
         assert_eq!(world.counters(), [Some(3), Some(2), Some(2), Some(0)]);
         world.check(types::SCALING_DOWN, "False NotScalingDown");
     }
@@ -166,7 +163,7 @@ fn machines_of_others_are_not_counted() {
     let stranger = good(&machine_set("stranger", 1), "x");
     let mut orphan = stranger.clone();
     orphan.metadata.owner_references = None;
-    world.machines().extend([stranger, orphan]);
+    world.machines.extend([stranger, orphan]);
     assert_eq!(world.counters(), [Some(3); 4]);
 }
 
@@ -175,7 +172,7 @@ fn reasons_of_a_rollout_come_from_machines_that_have_noticed_too() {
     let mut world = world(&HALF);
     let mut noticed = condition(types::UP_TO_DATE, "False");
     noticed.message = "* Host is not up-to-date\n* Version v1.31.0, v1.32.0 required".to_owned();
-    world.machines()[1].status.conditions[2] = noticed;
+    world.machines[1].status.conditions[2] = noticed;
     let words = "True RollingOut: Rolling out 2 not up-to-date replicas\n* Version v1.31.0, v1.32.0 required\n\
                  * Host is not up-to-date";
     world.check(types::ROLLING_OUT, words);
@@ -184,7 +181,7 @@ fn reasons_of_a_rollout_come_from_machines_that_have_noticed_too() {
 #[test]
 fn available_tells_how_many_are_missing_and_by_which_limit() {
     let mut world = world(&DONE);
-    world.machines()[0].status.conditions.clear();
+    world.machines[0].status.conditions.clear();
     world.check(types::AVAILABLE, "False NotAvailable: 2 available replicas, at least 3 required");
     let mut strategy = MachineDeploymentRolloutStrategy::default();
     strategy.rolling_update.max_unavailable = Some(IntOrString::String("10%".to_owned()));
@@ -218,17 +215,17 @@ fn deletion_is_told_down_to_its_end() {
     world.check(types::DELETING, "True Deleting: Deleting 3 Machines");
     world.check(types::SCALING_DOWN, "True ScalingDown: Scaling down from 3 to 0 replicas");
     assert_eq!(world.status().phase, Some(MachineDeploymentPhase::ScalingDown));
-    world.machines().clear();
+    world.machines.clear();
     world.check(types::DELETING, "True Deleting: Deleting 2 MachineSets");
     world.check(types::AVAILABLE, "False NotAvailable: Deletion in progress");
-    world.sets = Listed::All(Vec::new());
+    world.sets = Some(Vec::new());
     world.check(types::DELETING, "True Deleting: Deletion completed");
 }
 
 #[test]
 fn nobody_has_counted_before_the_first_machine_set_reports() {
     let mut world = world(&[]);
-    world.sets = Listed::All(vec![machine_set("new", 3)]);
+    world.sets = Some(vec![machine_set("new", 3)]);
     assert_eq!(world.counters(), [None; 4]);
     world.check(types::AVAILABLE, "Unknown WaitingForAvailableReplicasSet: Waiting for status.availableReplicas set");
     world.check(types::SCALING_UP, "True ScalingUp: Scaling up from 0 to 3 replicas");
@@ -237,30 +234,23 @@ fn nobody_has_counted_before_the_first_machine_set_reports() {
 #[test]
 fn unhealthy_machines_are_told() {
     let mut world = world(&DONE);
-    world.machines()[0].status.conditions.push(condition(types::HEALTH_CHECK_SUCCEEDED, "False"));
+    world.machines[0].status.conditions.push(condition(types::HEALTH_CHECK_SUCCEEDED, "False"));
     let words = "False NotRemediating: Machine a is not healthy (not to be remediated by MachineDeployment/MachineSet)";
     world.check(types::REMEDIATING, words);
-    world.machines()[0].status.conditions.push(condition(types::OWNER_REMEDIATED, "False"));
+    world.machines[0].status.conditions.push(condition(types::OWNER_REMEDIATED, "False"));
     assert!(conditions::is_true(&world.status().conditions, types::REMEDIATING));
 }
 
 /// DESIGN 5.3: a failed list is not an empty one.
 #[test]
 fn a_failed_list_leaves_the_counters_and_makes_conditions_unknown() {
-    let failed = || Unreadable { what: "machines".to_owned(), why: "timeout".to_owned() };
-    for of_sets in [true, false] {
-        let mut world = world(&DONE);
-        world.deployment.status.replicas = Some(3);
-        if of_sets {
-            world.sets = Listed::Unreadable(failed());
-        } else {
-            world.machines = Listed::Unreadable(failed());
-        }
-        assert_eq!(world.counters(), [Some(3), None, None, None]);
-        assert_eq!(world.status().phase, Some(MachineDeploymentPhase::Unknown));
-        for type_ in OWNED {
-            world.check(type_, "Unknown InternalError: Please check controller logs for errors");
-        }
+    let mut world = world(&DONE);
+    world.deployment.status.replicas = Some(3);
+    world.sets = None;
+    assert_eq!(world.counters(), [Some(3), None, None, None]);
+    assert_eq!(world.status().phase, Some(MachineDeploymentPhase::Unknown));
+    for type_ in OWNED {
+        world.check(type_, "Unknown InternalError: Please check controller logs for errors");
     }
 }
 
@@ -277,5 +267,5 @@ fn nonsense_gives_a_verdict() {
     assert_eq!(world.status().phase, Some(MachineDeploymentPhase::Unknown));
     assert!(!is_complete(&world.deployment, &world.status()));
     world.deployment.spec.selector.match_labels = Some(labels_of(&[("no label!", "x")]));
-    assert!(status(world.observed()).is_err());
+    assert!(world.try_status().is_err());
 }

@@ -158,9 +158,16 @@ fn under_require_an_uncovered_machine_set_is_left_alone() {
 }
 
 #[test]
-fn under_require_without_keep_originals_no_surge_machine_is_made() {
-    let setup = rolling(3, 1, 0).with(|deployment| deployment.in_place = InPlacePolicy::Require);
-    setup.new_set("ms2 0/0").covered("ms1 3/3").machines("ms1", "m1 m2 m3").check("ms1 3, ms2 0");
+fn under_require_a_surge_machine_is_scaffolding_whatever_keep_originals_says() {
+    for keep in [true, false] {
+        let setup = rolling(3, 1, 0)
+            .with(|deployment| (deployment.in_place, deployment.keep_originals) = (InPlacePolicy::Require, keep))
+            .new_set("ms2 0/0")
+            .covered("ms1 3/3")
+            .machines("ms1", "m1 m2 m3");
+        setup.check("ms1 3, ms2 1");
+        assert_eq!(scaffolding(&setup, "ms2"), Some(Scaffolding::Requested));
+    }
 }
 
 #[test]
@@ -175,4 +182,21 @@ fn failed_updates_use_up_the_budget() {
     };
     failed(1).check("ms1 8, ms2 1");
     failed(2).check("ms1 8, ms2 2");
+}
+
+/// It is unavailable already, so that it goes before all others and costs nothing.
+#[test]
+fn a_machine_whose_update_failed_moves_when_something_else_is_wanted() {
+    let setup = rolling(3, 0, 1).with(|deployment| deployment.keep_originals = true);
+    let setup = setup.new_set("ms3 0/0").covered("ms2 1/1 available 0").machines("ms2", "m1#");
+    let setup = setup.covered("ms1 2/2").machines("ms1", "m2 m3");
+    setup.check("ms1 2, ms2 0, ms3 0");
+    assert_eq!(setup.plan()["ms2"].handover.move_to.as_deref(), Some("ms3"));
+}
+
+#[test]
+fn a_machine_whose_update_failed_stays_while_the_same_is_wanted() {
+    let setup = rolling(3, 0, 1).with(|deployment| deployment.keep_originals = true);
+    let setup = setup.new_set("ms2 1/1 available 0").machines("ms2", "m1#");
+    setup.covered("ms1 2/2").machines("ms1", "m2 m3").check("ms1 2, ms2 1");
 }

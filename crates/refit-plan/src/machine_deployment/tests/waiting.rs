@@ -29,9 +29,9 @@ fn a_blocked_machine_set_is_named_with_the_reason() {
 #[test]
 fn updates_are_named_and_failed_ones_apart() {
     let mut setup = rolling(3, 0, 1).new_set("ms2 1/1 available 0").covered("ms1 2/2").machines("ms2", "m1*");
-    check(&setup, &["m1 is being updated"]);
+    check(&setup, &["waiting for the update of machine m1"]);
     setup.0.machines[0].update_failed = true;
-    check(&setup, &["the update of m1 has failed"]);
+    check(&setup, &["the update of machine m1 failed for good and uses up the budget"]);
 }
 
 #[test]
@@ -44,12 +44,13 @@ fn availability_that_is_used_up_is_said_in_numbers() {
 fn the_user_is_told_to_delete_or_to_go_on() {
     check(&on_delete(3).new_set("ms2 0/0").uncovered("ms1 3/3"), &["machines of ms1 change when they are deleted"]);
     let paused = rolling(3, 1, 0).new_set("ms2 0/0").uncovered("ms1 3/3").with(|deployment| deployment.paused = true);
-    check(&paused, &["it is paused"]);
+    check(&paused, &["paused"]);
 }
 
 #[test]
-fn no_room_for_updates_is_said() {
-    let setup = require(rolling(3, 1, 0)).new_set("ms2 0/0").covered("ms1 3/3").machines("ms1", "m1 m2 m3");
-    let found = plan(&setup.0).waiting_on;
-    assert_eq!(found, [WaitingOn::NoRoom]);
+fn failed_updates_are_named_even_if_no_machine_is_left_to_wait() {
+    let mut setup = rolling(1, 0, 1).new_set("ms2 1/1 available 0").covered("ms1 0/0").machines("ms2", "m1*");
+    check(&setup, &[]);
+    setup.0.machines[0].update_failed = true;
+    check(&setup, &["the update of machine m1 failed for good and uses up the budget"]);
 }

@@ -5,12 +5,6 @@ use super::*;
 use crate::reading::Read;
 use crate::testing::{Store, machine_of, machine_set, template};
 
-fn plan() -> FrozenPlan {
-    let hash = "0".repeat(64);
-    let text = json!({ "version": 1, "question": hash, "target": hash, "run": ["a.updater"] }).to_string();
-    FrozenPlan::decode(&text).expect("it must be a plan")
-}
-
 /// The MachineSet `new`, whose machines are larger and newer.
 fn new_set() -> MachineSet {
     let mut set = machine_set("new", 1);
@@ -55,7 +49,7 @@ fn pass(store: &Store) -> Result<Vec<Effect>, CompleteError> {
     let read = |kind: &str| store.get(kind, "m").map_or(Read::Missing, Read::Found);
     let (infrastructure, bootstrap) = (read("Host"), read("Boot"));
     let parts = MachineParts { machine: &machine, infrastructure: &infrastructure, bootstrap: Some(&bootstrap) };
-    complete_move(&new_set(), templates, parts, &plan())
+    complete_move(&new_set(), templates, parts)
 }
 
 #[test]
@@ -103,13 +97,11 @@ fn a_completed_move_has_the_specs_of_the_new_machine_set() {
 }
 
 #[test]
-fn the_plan_is_written_with_the_mark_for_the_hook() {
+fn the_mark_of_the_move_goes_with_the_mark_for_the_hook() {
     let effects = pass(&world()).expect("it must be completed");
     let Effect::Patch(patch) = &effects[3] else { panic!("it must be a patch") };
-    let expected = json!({ "metadata": { "annotations": {
-        PENDING_ACKNOWLEDGE_MOVE: null, PENDING_HOOKS: "UpdateMachine", UPDATE_PLAN: plan().encode(),
-    } } });
-    assert_eq!(patch.merge, expected);
+    let annotations = json!({ PENDING_ACKNOWLEDGE_MOVE: null, PENDING_HOOKS: "UpdateMachine" });
+    assert_eq!(patch.merge, json!({ "metadata": { "annotations": annotations } }));
     assert_eq!(patch.target.uid.as_deref(), Some("uid-m"));
 }
 

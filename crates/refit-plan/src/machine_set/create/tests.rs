@@ -30,7 +30,7 @@ fn pass(set: &MachineSet, store: &Store, random: u64) -> Vec<Effect> {
     };
     let wanted = usize::try_from(set.spec.replicas.unwrap_or(0)).unwrap_or(0);
     let missing = wanted.saturating_sub(machines.len());
-    let orphans = orphans(set, &machines, &objects, missing).expect("all was read");
+    let orphans = orphans(set, &machines.iter().collect::<Vec<_>>(), &objects, missing).expect("all was read");
     let mut effects = Vec::new();
     for machine in &machines {
         let host = store.get("Host", &machine.spec.infrastructure_ref.name).map_or(Read::Missing, Read::Found);

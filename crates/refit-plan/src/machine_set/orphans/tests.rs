@@ -27,10 +27,10 @@ fn with(mut object: Value, pointer: &str, value: Value) -> Value {
 /// The names of what is finished and of what is deleted.
 fn check(hosts: &[Value], configs: &[Value], missing: usize, finished: &[&str], deleted: &[(&str, &str)]) {
     let set = machine_set("ms", 3);
-    let machines = [machine_of(&set, "taken")];
+    let machine = machine_of(&set, "taken");
     let objects =
         ProviderObjects { infrastructure: Listed::All(hosts.to_vec()), bootstrap: Some(Listed::All(configs.to_vec())) };
-    let found = orphans(&set, &machines, &objects, missing).expect("all was read");
+    let found = orphans(&set, &[&machine], &objects, missing).expect("all was read");
     let names: Vec<&str> = found.unfinished.iter().map(|unfinished| unfinished.name.as_str()).collect();
     assert_eq!(names, finished);
     let targets: Vec<(&str, &str)> = found
@@ -87,6 +87,8 @@ fn what_came_from_another_template_is_not_used() {
 #[test]
 fn what_is_going_is_neither_used_nor_deleted_again() {
     check(&[with(orphan("Host", "a"), "/metadata/deletionTimestamp", json!("2020-01-01T00:00:00Z"))], &[], 1, &[], &[]);
+    let going = with(orphan("Host", "a"), "/metadata/deletionTimestamp", json!("2020-01-01T00:00:00Z"));
+    check(&[going], &[orphan("Boot", "a")], 1, &[], &[("Boot", "a")]);
 }
 
 /// DESIGN 5.3: a failed list is not an empty one.

@@ -21,7 +21,13 @@ fn limited(machines: usize) -> Owner {
 fn pass(store: &Store, owner: &Owner, preflight: &Preflight, updating: &[&str]) -> Plan {
     let machines: Vec<Machine> = store.list_typed();
     let updating = updating.iter().map(|&name| name.to_owned()).collect();
-    remediate(Remediation { machines: &machines, owner, preflight, updating: &updating, now: at(CREATED) })
+    remediate(Remediation {
+        machines: &machines.iter().collect::<Vec<_>>(),
+        owner,
+        preflight,
+        updating: &updating,
+        now: at(CREATED),
+    })
 }
 
 /// What each machine says in the end, and whether it is being deleted.
@@ -102,7 +108,7 @@ fn those_asked_for_go_first_then_the_youngest() {
     asked.metadata.annotations = Some(labels_of(&[(REMEDIATE_MACHINE, "")]));
     let machines = [unhealthy("old", 500), unhealthy("young-b", 10), unhealthy("young-a", 10), asked];
     let given = Remediation {
-        machines: &machines,
+        machines: &machines.iter().collect::<Vec<_>>(),
         owner: &Owner::Nobody,
         preflight: &Preflight::Passed,
         updating: &BTreeSet::new(),

@@ -1,7 +1,9 @@
 use refit_api::cluster::Machine;
+use refit_api::vocabulary::annotations::{MOVE_MACHINES_TO_MACHINESET, RECEIVE_MACHINES_FROM_MACHINESETS};
 use serde_json::{Value, json};
 
 use super::*;
+use crate::coverage::testing::frozen_plan;
 use crate::reading::Read;
 use crate::testing::{Store, labels_of, machine_of, machine_set, template};
 
@@ -11,6 +13,7 @@ struct World {
     machine: Machine,
     host_template: Value,
     host: Read<Value>,
+    plan: FrozenPlan,
 }
 
 fn world() -> World {
@@ -24,7 +27,7 @@ fn world() -> World {
     machine.spec.bootstrap.config_ref = None;
     let host = json!({ "apiVersion": "x.io/v1", "kind": "Host", "metadata": { "name": "m", "uid": "u" } });
     let host_template = template("HostTemplate", "new-host", json!({ "cpus": 4 }));
-    World { from, to, machine, host_template, host: Read::Found(host) }
+    World { from, to, machine, host_template, host: Read::Found(host), plan: frozen_plan("q", "t", &["can.memory"]) }
 }
 
 impl World {
@@ -34,6 +37,7 @@ impl World {
             to: &self.to,
             templates: Templates { infrastructure: &self.host_template, bootstrap: None },
             parts: MachineParts { machine: &self.machine, infrastructure: &self.host, bootstrap: None },
+            plan: &self.plan,
         }
     }
 
@@ -56,7 +60,7 @@ fn a_move_is_one_patch_of_owner_label_and_marks() {
     let expected = json!({ "metadata": {
         "ownerReferences": owners,
         "labels": { "machine-template-hash": "1-new" },
-        "annotations": { UPDATE_IN_PROGRESS: "", PENDING_ACKNOWLEDGE_MOVE: "" },
+        "annotations": { UPDATE_IN_PROGRESS: "", PENDING_ACKNOWLEDGE_MOVE: "", UPDATE_PLAN: world.plan.encode() },
     } });
     assert_eq!(patch.merge, expected);
     assert_eq!(patch.target.uid.as_deref(), Some("uid-m"));
@@ -117,6 +121,13 @@ fn both_sides_must_agree_and_the_machine_must_be_free() {
         &|world| world.to.metadata.annotations = None,
         "MachineSet old is set to move replicas to new, but new only accepts Machines from ",
     );
+    check(
+        &|world| {
+            let annotations = world.to.metadata.annotations.get_or_insert_default();
+            annotations.insert(MOVE_MACHINES_TO_MACHINESET.to_owned(), "old".to_owned());
+        },
+        "MachineSet new takes no Machines from old: it is set to move its own to old",
+    );
     check(&|world| world.to.metadata.labels = None, "MachineSet new does not have the machine-template-hash label");
     check(
         &|world| {
@@ -139,4 +150,35 @@ fn both_sides_must_agree_and_the_machine_must_be_free() {
         &|world| world.from.metadata.uid = None,
         "MachineSet \"old\" has no name or no uid, so nothing can belong to it",
     );
+}
+
+#[test]
+fn what_is_left_of_an_older_plan_is_run_first() {
+    let mut world = world();
+    let left = frozen_plan("q0", "t0", &["can.kubeadm"]);
+    world.machine.metadata.annotations = Some(labels_of(&[(UPDATE_PLAN, &left.encode())]));
+    let Ok(Effect::Patch(patch)) = world.moving().start(&world.accepted()) else { panic!("it must move") };
+    let plan = frozen_plan("q", "t", &["can.kubeadm", "can.memory"]);
+    assert_eq!(patch.merge["metadata"]["annotations"][UPDATE_PLAN], json!(plan.encode()));
+    world.machine.metadata.annotations = Some(labels_of(&[(UPDATE_PLAN, "nonsense")]));
+    let error = world.moving().start(&world.accepted()).expect_err("it must stay");
+    assert!(matches!(error, NotMoved::UnreadablePlan { .. }), "{error}");
+}
+
+/// Its frozen plan is over, and what is left of it comes before the new one.
+#[test]
+fn a_machine_whose_update_failed_moves_without_the_marks_of_that() {
+    let mut world = world();
+    let left = frozen_plan("old", "t", &["can.files"]).encode();
+    let marks = [(UPDATE_IN_PROGRESS, ""), (PENDING_HOOKS, "Other,UpdateMachine"), (UPDATE_PLAN, &left)];
+    world.machine.metadata.annotations = Some(labels_of(&marks));
+    assert!(matches!(world.moving().rehearse(), Err(NotMoved::Busy { stage: Stage::Updating, .. })));
+    world.machine.metadata.annotations.get_or_insert_default().insert(UPDATE_FAILED.to_owned(), "old".to_owned());
+    let Ok(Effect::Patch(patch)) = world.moving().start(&world.accepted()) else { panic!("it must move") };
+    let annotations = &patch.merge["metadata"]["annotations"];
+    assert_eq!((&annotations[UPDATE_FAILED], &annotations[UPDATE_PROGRESS]), (&Value::Null, &Value::Null));
+    assert!(annotations.as_object().is_some_and(|all| all.contains_key(UPDATE_FAILED)), "it must be taken off");
+    assert_eq!(annotations[PENDING_HOOKS], "Other");
+    let plan = FrozenPlan::decode(annotations[UPDATE_PLAN].as_str().expect("it must have a plan")).expect("readable");
+    assert_eq!(plan.remaining().len(), 2, "{plan:?}");
 }

@@ -20,8 +20,16 @@ fn marked(set: &MachineSet, name: &str, marks: &[&str]) -> Machine {
     machine
 }
 
-fn observed<'a>(set: &'a MachineSet, machines: &'a Listed<Machine>) -> Observed<'a> {
-    Observed { set, machines, blockers: &[], missing_templates: &[], succeeded: true, now: at(CREATED + 60) }
+fn observed<'a>(set: &'a MachineSet, machines: &'a Listed<&'a Machine>) -> Observed<'a> {
+    Observed {
+        set,
+        machines,
+        blockers: &[],
+        missing_templates: &[],
+        succeeded: true,
+        held: None,
+        now: at(CREATED + 60),
+    }
 }
 
 /// A condition of the status in words.
@@ -37,7 +45,8 @@ fn counters_are_of_one_pass_over_the_machines() {
     let set = machine_set("ms", 3);
     let mut unready = machine_of(&set, "b");
     unready.status.conditions.push(condition(types::READY, "False"));
-    let machines = Listed::All(vec![good(&set, "a"), unready, marked(&set, "c", &[UPDATE_IN_PROGRESS])]);
+    let machines = [good(&set, "a"), unready, marked(&set, "c", &[UPDATE_IN_PROGRESS])];
+    let machines = Listed::All(machines.iter().collect());
     let status = status(observed(&set, &machines)).expect("the selector is fine");
     let counters = (status.replicas, status.ready_replicas, status.available_replicas, status.up_to_date_replicas);
     assert_eq!(counters, (Some(3), Some(1), Some(1), Some(1)));
@@ -50,7 +59,8 @@ fn counters_are_of_one_pass_over_the_machines() {
 #[test]
 fn scaling_up_tells_what_blocks_it() {
     let set = machine_set("ms", 3);
-    let machines = Listed::All(vec![good(&set, "a")]);
+    let machines = [good(&set, "a")];
+    let machines = Listed::All(machines.iter().collect());
     check(observed(&set, &machines), types::SCALING_UP, "True ScalingUp: Scaling up from 1 to 3 replicas");
     let blocked =
         Observed { blockers: &["not stable"], missing_templates: &["HostTemplate"], ..observed(&set, &machines) };
@@ -65,9 +75,11 @@ fn scaling_up_tells_what_blocks_it() {
 fn a_machine_that_is_not_counted_yet_is_not_too_many() {
     let set = machine_set("ms", 1);
     let pending = marked(&set, "b", &[UPDATE_IN_PROGRESS, PENDING_ACKNOWLEDGE_MOVE]);
-    let machines = Listed::All(vec![good(&set, "a"), pending]);
+    let machines = [good(&set, "a"), pending];
+    let machines = Listed::All(machines.iter().collect());
     check(observed(&set, &machines), types::SCALING_DOWN, "False NotScalingDown");
-    let machines = Listed::All(vec![good(&set, "a"), marked(&set, "b", &[UPDATE_IN_PROGRESS])]);
+    let machines = [good(&set, "a"), marked(&set, "b", &[UPDATE_IN_PROGRESS])];
+    let machines = Listed::All(machines.iter().collect());
     check(observed(&set, &machines), types::SCALING_DOWN, "True ScalingDown: Scaling down from 2 to 1 replicas");
 }
 
@@ -75,7 +87,8 @@ fn a_machine_that_is_not_counted_yet_is_not_too_many() {
 fn a_machine_set_that_is_going_counts_down_to_none() {
     let mut set = machine_set("ms", 3);
     set.metadata.deletion_timestamp = set.metadata.creation_timestamp.clone();
-    let machines = Listed::All(vec![good(&set, "a")]);
+    let machines = [good(&set, "a")];
+    let machines = Listed::All(machines.iter().collect());
     let given = Observed { missing_templates: &["HostTemplate"], ..observed(&set, &machines) };
     check(given, types::SCALING_UP, "False NotScalingUp");
     check(given, types::SCALING_DOWN, "True ScalingDown: Scaling down from 1 to 0 replicas");
@@ -90,7 +103,8 @@ fn conditions_of_machines_are_aggregated() {
     let none = Listed::All(Vec::new());
     check(observed(&set, &none), types::MACHINES_READY, "True NoReplicas");
     check(observed(&set, &none), types::MACHINES_UP_TO_DATE, "True NoReplicas");
-    let machines = Listed::All(vec![good(&set, "a"), machine_of(&set, "b")]);
+    let machines = [good(&set, "a"), machine_of(&set, "b")];
+    let machines = Listed::All(machines.iter().collect());
     let words = "Unknown ReadyUnknown: * Machine b: Condition Ready not yet reported";
     check(observed(&set, &machines), types::MACHINES_READY, words);
     let young = Observed { now: at(CREATED + 5), ..observed(&set, &machines) };
@@ -102,11 +116,13 @@ fn unhealthy_machines_are_told_whether_or_not_they_are_replaced() {
     let set = machine_set("ms", 1);
     let mut machine = good(&set, "a");
     machine.status.conditions.push(condition(types::HEALTH_CHECK_SUCCEEDED, "False"));
-    let unhealthy = Listed::All(vec![machine.clone()]);
+    let unhealthy = [machine.clone()];
+    let unhealthy = Listed::All(unhealthy.iter().collect());
     let words = "False NotRemediating: Machine a is not healthy (not to be remediated by MachineSet)";
     check(observed(&set, &unhealthy), types::REMEDIATING, words);
     machine.status.conditions.push(condition(types::OWNER_REMEDIATED, "False"));
-    let replaced = Listed::All(vec![machine]);
+    let replaced = [machine];
+    let replaced = Listed::All(replaced.iter().collect());
     let status = status(observed(&set, &replaced)).expect("the selector is fine");
     assert!(conditions::is_true(&status.conditions, types::REMEDIATING));
 }
@@ -130,7 +146,8 @@ fn a_status_that_is_up_to_date_is_not_written() {
     let set = machine_set("ms", 1);
     let mut store = Store::default();
     store.insert_typed(&set);
-    let machines = Listed::All(vec![good(&set, "a")]);
+    let machines = [good(&set, "a")];
+    let machines = Listed::All(machines.iter().collect());
     let read = |store: &Store| store.typed::<MachineSet>("ms").expect("it must be there");
     let effect = write(observed(&read(&store), &machines)).expect("the selector is fine");
     store.carry_out(&effect.into_iter().collect::<Vec<_>>());
@@ -141,11 +158,13 @@ fn a_status_that_is_up_to_date_is_not_written() {
 #[test]
 fn nonsense_gives_a_verdict() {
     let mut set = machine_set("ms", -3);
-    let machines = Listed::All(vec![good(&set, "a")]);
-    check(observed(&set, &machines), types::SCALING_DOWN, "True ScalingDown: Scaling down from 1 to 0 replicas");
-    set.spec.replicas = None;
-    for type_ in [types::SCALING_UP, types::SCALING_DOWN] {
-        check(observed(&set, &machines), type_, "Unknown WaitingForReplicasSet: Waiting for spec.replicas set");
+    let machines = [good(&set, "a")];
+    let machines = Listed::All(machines.iter().collect());
+    for replicas in [Some(-3), None] {
+        set.spec.replicas = replicas;
+        for type_ in [types::SCALING_UP, types::SCALING_DOWN] {
+            check(observed(&set, &machines), type_, "Unknown WaitingForReplicasSet: Waiting for spec.replicas set");
+        }
     }
     set.spec.selector.match_labels = Some(labels_of(&[("no label!", "x")]));
     assert!(status(observed(&set, &machines)).is_err());

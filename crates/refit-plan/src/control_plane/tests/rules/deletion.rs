@@ -150,3 +150,14 @@ fn the_finalizer_comes_before_anything_else() {
     observed.control_plane.metadata.finalizers = None;
     assert_eq!(steps(&observed), ["patch cp"]);
 }
+
+#[test]
+fn a_number_of_replicas_that_makes_no_sense_deletes_nothing() {
+    for replicas in [0, -1, i32::MIN] {
+        let mut observed = world(3, 0, &[]).observe();
+        observed.control_plane.spec.replicas = Some(replicas);
+        assert_eq!(steps(&observed), Vec::<String>::new());
+        let words: Vec<String> = decide(&observed).waiting_on.iter().map(ToString::to_string).collect();
+        assert_eq!(words, [format!("spec.replicas is {replicas}, so nothing is changed; set it to 1 or more")]);
+    }
+}

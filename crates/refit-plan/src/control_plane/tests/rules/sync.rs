@@ -41,11 +41,57 @@ fn the_manager_of_the_spec_lets_go_of_labels_after_a_creation() {
     for kind in ["DevMachine", "KubeadmConfig"] {
         let object = world.object(kind, &new);
         let spec = owned(&object, KUBEADM_CONTROL_PLANE).unwrap();
-        assert_eq!(spec["f:metadata"], json!({}), "{kind}");
+        assert_eq!(spec["f:metadata"]["f:labels"], Value::Null, "{kind}");
+        let annotations =
+            spec["f:metadata"]["f:annotations"].as_object().map(|held| held.keys().cloned().collect::<Vec<_>>());
+        let origin = ["cluster.x-k8s.io/cloned-from-groupkind", "cluster.x-k8s.io/cloned-from-name"];
+        let expected = (kind == "DevMachine").then(|| origin.map(|name| format!("f:{name}")).to_vec());
+        assert_eq!(annotations, expected, "{kind}");
         assert!(spec["f:spec"].as_object().is_some_and(|fields| !fields.is_empty()), "{kind}");
         let metadata = owned(&object, KUBEADM_CONTROL_PLANE_METADATA).unwrap();
         assert!(metadata["f:metadata"]["f:labels"].get("f:cluster.x-k8s.io/control-plane").is_some(), "{kind}");
         assert_eq!(metadata["f:spec"], json!({}), "{kind}");
+    }
+}
+
+/// The entries of an object as they were before two managers shared it, and after the API server has lost them.
+fn old_entries(case: &str) -> Value {
+    let label = json!({ "f:metadata": { "f:labels": { "f:cluster.x-k8s.io/cluster-name": {} } } });
+    let applied = json!({ "manager": KUBEADM_CONTROL_PLANE, "operation": "Apply", "fieldsV1": label });
+    let spec = json!({ "f:spec": { "f:memory": {} } });
+    match case {
+        "v1.11" => json!([applied, { "manager": "manager", "operation": "Update", "fieldsV1": spec }]),
+        "lost" => json!([{ "manager": "before-first-apply", "operation": "Update", "fieldsV1": spec }]),
+        other => panic!("no such case: {other}"),
+    }
+}
+
+#[test]
+fn owners_of_older_releases_and_lost_ones_are_mended_once() {
+    for case in ["v1.11", "lost"] {
+        for kind in ["DevMachine", "KubeadmConfig", "Machine"] {
+            // Nothing is wrong with a Machine that two wrote.
+            if (case, kind) == ("v1.11", "Machine") {
+                continue;
+            }
+            let mut world = world(3, 0, &[]);
+            world.edit(kind, "b", |object| object["metadata"]["managedFields"] = old_entries(case));
+            let first = decide(&world.observe()).steps;
+            let Some(Step::Write(Effect::Patch(patch))) = first.first() else { panic!("{case} {kind}: {first:?}") };
+            assert!(patch.resource_version.is_some(), "{case} {kind}: it is for the version that was read");
+            world.settle();
+            assert_eq!(world.log, Vec::<String>::new(), "{case} {kind}: no machine is touched for it");
+            let object = world.object(kind, "b");
+            let managers: Vec<&str> = object["metadata"]["managedFields"]
+                .as_array()
+                .into_iter()
+                .flatten()
+                .filter_map(|entry| entry["manager"].as_str())
+                .collect();
+            let expected = if kind == "Machine" { KUBEADM_CONTROL_PLANE } else { KUBEADM_CONTROL_PLANE_METADATA };
+            assert_eq!(managers, [expected], "{case} {kind}");
+            assert_eq!(decide(&world.observe()).steps, [], "{case} {kind}");
+        }
     }
 }
 

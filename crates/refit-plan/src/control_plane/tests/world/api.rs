@@ -194,6 +194,13 @@ fn release(object: &mut Value, annotation: &str) {
     for entry in object["metadata"]["managedFields"].as_array_mut().into_iter().flatten() {
         let path = ["fieldsV1", "f:metadata", "f:annotations"].map(str::to_owned);
         remove_path(entry, &[path.as_slice(), &[format!("f:{annotation}")]].concat());
+        // Nobody holds an emptied map.
+        for emptied in ["/fieldsV1/f:metadata/f:annotations", "/fieldsV1/f:metadata"] {
+            if entry.pointer(emptied) == Some(&json!({})) {
+                let path: Vec<String> = emptied.split('/').skip(1).map(str::to_owned).collect();
+                remove_path(entry, &path);
+            }
+        }
     }
 }
 

@@ -1,0 +1,34 @@
+//! What extensions said about a change, as far as whoever changes the machines must know it.
+
+use super::{Coverage, ExtensionAnswer, FrozenPlan};
+use crate::waiting::Answer;
+
+/// What extensions said, together: what a machine is changed by, or why it is not.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Accepted {
+    /// Every change is covered by this plan.
+    Covered { plan: FrozenPlan },
+    /// These changes are covered by nobody.
+    Uncovered { paths: Vec<String>, answers: Vec<Answer> },
+    /// An extension has given no answer yet.
+    Undecided { answers: Vec<Answer> },
+}
+
+impl From<&Coverage> for Accepted {
+    fn from(coverage: &Coverage) -> Self {
+        match coverage {
+            Coverage::Covered { plan, .. } => Self::Covered { plan: plan.freeze() },
+            Coverage::Uncovered { left, answers } => {
+                let paths = left.listed.iter().map(|change| change.path.to_string()).collect();
+                Self::Uncovered { paths, answers: words(answers) }
+            }
+            Coverage::Undecided { answers, .. } => Self::Undecided { answers: words(answers) },
+        }
+    }
+}
+
+/// What the extensions that said something said.
+fn words(answers: &[ExtensionAnswer]) -> Vec<Answer> {
+    let said = answers.iter().filter_map(|answer| Some((answer, answer.to_status().message?)));
+    said.map(|(answer, words)| Answer { extension: answer.extension.to_string(), words }).collect()
+}

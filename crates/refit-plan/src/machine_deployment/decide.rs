@@ -1,0 +1,181 @@
+//! Decides what to do about a MachineDeployment: which MachineSets it has, how many machines each of them has and how
+//! they change hands, what extensions are to be asked, and what is told of all that.
+//!
+//! Nothing here talks to anybody. Where the next step needs an answer of extensions, the decision says what to ask; the
+//! shell asks, and decides again with the answer. An extension that fails or keeps silent is an answer, too: the
+//! machines that depend on it are left alone, and the number of machines follows the user as ever.
+
+mod claims;
+mod coverage;
+mod observed;
+mod pass;
+mod problem;
+mod report;
+#[cfg(test)]
+mod tests;
+mod views;
+mod wishes;
+mod writes;
+
+use std::time::Duration;
+
+use refit_api::vocabulary::finalizers;
+
+pub use coverage::{Ask, answer_key};
+pub use observed::{Observed, Template};
+pub use problem::Problem;
+
+use super::MachineView;
+use super::ownership::{delete_all, join_cluster};
+use crate::effect::Effect;
+use crate::machine::paused_by;
+use crate::ownership::{add_finalizer, own_template, remove_finalizer};
+use crate::plan::Plan;
+use crate::reading::Read;
+use crate::waiting::WaitingOn;
+use claims::Owned;
+use pass::{Pass, rollout_after};
+use wishes::Wishes;
+
+/// What to do about a MachineDeployment now.
+#[derive(Debug, Default)]
+#[must_use = "a decision that nobody reads is not acted on"]
+pub struct Decision {
+    /// What is told of the MachineDeployment, before anything is done and whatever becomes of it: it is about what was
+    /// seen, and for the version that was seen. What is refused is told anew next time.
+    pub reports: Vec<Effect>,
+    /// What to write then, and why nothing more.
+    pub plan: Plan,
+    /// What extensions must be asked. Then there is nothing else: with the answers, decide again.
+    pub ask: Vec<Ask>,
+    /// What went wrong. The shell logs it, and comes back with growing delays.
+    pub problems: Vec<Problem>,
+}
+
+/// Decides what to do about a MachineDeployment.
+///
+/// # Guarantees
+/// - Without a whole list of MachineSets and of machines nothing is written but that nobody knows.
+/// - No answer, or none yet, keeps the number of machines from following the user. It keeps machines from being moved
+///   or replaced.
+/// - The new MachineSet is written before the others: it agrees to take machines before another gives them away.
+/// - Deciding again after any part of the effects was carried out leads to the same end.
+/// - Where nothing is left to do, there is no effect and no report.
+pub fn decide(observed: &Observed<'_>) -> Decision {
+    let mut decision = Decision::default();
+    let deployment = observed.deployment;
+    if !deployment.metadata.finalizers.iter().flatten().any(|it| it == finalizers::MACHINE_DEPLOYMENT) {
+        // Before anything is made that nobody would clean up. One that is going waits for somebody else's finalizer.
+        decision.plan.effects.extend(add_finalizer(deployment, finalizers::MACHINE_DEPLOYMENT));
+        return decision;
+    }
+    if let Some(by) = paused_by(observed.cluster, &deployment.metadata) {
+        decision.plan.waiting_on.push(WaitingOn::Paused);
+        report::paused(observed, by, &mut decision);
+        return decision;
+    }
+    match Owned::of(observed) {
+        Err(problem) => give_up(observed, problem, &mut decision),
+        Ok(owned) if !owned.adoptions.is_empty() => decision.plan.effects = owned.adoptions,
+        Ok(owned) if observed.is_deleting() => delete(observed, &owned, &mut decision),
+        Ok(mut owned) => {
+            let machines = std::mem::take(&mut owned.machines);
+            act(observed, &owned, machines, &mut decision);
+        }
+    }
+    decision
+}
+
+/// Nobody knows what there is: that is all that can be told.
+fn give_up(observed: &Observed<'_>, problem: Problem, decision: &mut Decision) {
+    decision.fail(problem);
+    report::unknown(observed, decision);
+}
+
+/// First the MachineSets go, then the MachineDeployment.
+fn delete(observed: &Observed<'_>, owned: &Owned<'_>, decision: &mut Decision) {
+    decision.plan.effects = delete_all(&owned.machine_sets);
+    if !owned.machine_sets.is_empty() {
+        let what = format!("waiting for {} MachineSets to go", owned.machine_sets.len());
+        decision.plan.waiting_on.push(WaitingOn::Other { what });
+    }
+    report::counted(&Pass::new(observed, owned), decision);
+    // The finalizer is for the version that was read, so it goes in a round without a report.
+    if owned.machine_sets.is_empty() && decision.reports.is_empty() {
+        decision.plan.effects.extend(remove_finalizer(observed.deployment, finalizers::MACHINE_DEPLOYMENT));
+    }
+}
+
+/// One line per step, in their order.
+fn act<'a>(observed: &Observed<'a>, owned: &Owned<'a>, machines: Vec<MachineView<'a>>, decision: &mut Decision) {
+    if joins_cluster(observed, decision) {
+        return;
+    }
+    decision.plan.effects.extend(owned.labels.iter().cloned());
+    own_templates(observed, decision);
+    let pass = Pass::new(observed, owned);
+    match Wishes::of(observed) {
+        Ok(wishes) => roll_out(&pass, &wishes, machines, decision),
+        Err(problem) => {
+            decision.plan.waiting_on.push(WaitingOn::InvalidSpec { what: problem.words() });
+            decision.problems.push(problem);
+            report::rollout(&pass, decision);
+        }
+    }
+}
+
+fn roll_out(pass: &Pass<'_>, wishes: &Wishes, machines: Vec<MachineView<'_>>, decision: &mut Decision) {
+    if let Err(why) = &wishes.policy {
+        decision.problems.push(Problem::Policy { why: why.clone() });
+    }
+    let after = rollout_after(pass.observed).map(|after| after.duration_since(pass.observed.now));
+    if let Some(delay) = after.and_then(|delay| Duration::try_from(delay).ok()) {
+        decision.requeue(delay);
+    }
+    let coverages = coverage::of_old(pass, wishes, decision);
+    if !decision.ask.is_empty() {
+        decision.plan = Plan::default();
+        return;
+    }
+    let plan = super::plan(&views::observed(pass, wishes, machines, coverages));
+    decision.plan.waiting_on.extend(plan.waiting_on.iter().cloned());
+    let is_complete = report::rollout(pass, decision);
+    writes::decide(pass, wishes, &plan, is_complete, decision);
+}
+
+/// A MachineDeployment belongs to its Cluster before it does anything. Tells whether that is to be written first: it is
+/// for the version that was read, as reports are.
+fn joins_cluster(observed: &Observed<'_>, decision: &mut Decision) -> bool {
+    match join_cluster(observed.deployment, observed.cluster) {
+        Ok(effects) => decision.plan.effects.extend(effects),
+        Err(problem) => decision.problems.push(problem.into()),
+    }
+    !decision.plan.effects.is_empty()
+}
+
+/// The templates belong to the Cluster, and are deleted and moved with it. One that is missing is told in the status.
+fn own_templates(observed: &Observed<'_>, decision: &mut Decision) {
+    let spec = &observed.deployment.spec.template.spec;
+    for reference in spec.bootstrap.config_ref.iter().chain([&spec.infrastructure_ref]) {
+        match observed.template(reference) {
+            Read::Found(template) => match own_template(template.as_value(), observed.cluster) {
+                Ok(effect) => decision.plan.effects.extend(effect),
+                Err(problem) => decision.problems.push(problem.into()),
+            },
+            Read::Missing => {}
+            Read::Unreadable(problem) => decision.problems.push(problem.into()),
+        }
+    }
+}
+
+impl Decision {
+    /// The pass ends here, and people are told why.
+    fn fail(&mut self, problem: Problem) {
+        self.plan.waiting_on.push(WaitingOn::Other { what: problem.words() });
+        self.problems.push(problem);
+    }
+
+    fn requeue(&mut self, delay: Duration) {
+        self.plan.requeue(delay);
+    }
+}

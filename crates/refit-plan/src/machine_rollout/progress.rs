@@ -1,0 +1,71 @@
+//! How far a rollout is, counted over machines. Each counts once.
+
+use refit_api::cluster::Machine;
+use refit_api::conditions::{get, is_true};
+use refit_api::owners;
+use refit_api::rollout::{MachineFailure, RolloutProgress};
+use refit_api::vocabulary::refit::condition_types::UPDATE_FAILED;
+
+use super::Observed;
+use crate::coverage::{MAX_WORDS, shortened};
+use crate::machine::is_updating;
+
+/// As many failures as the schema takes.
+const MAX_FAILURES: usize = 100;
+
+/// Whether a machine is not what it should be.
+pub(super) fn is_due(observed: &Observed<'_>) -> bool {
+    observed.machines.iter().any(|machine| !is_of_new(observed, machine))
+}
+
+/// Whether all machines are there and as they should be.
+pub(super) fn is_done(observed: &Observed<'_>, progress: &RolloutProgress) -> bool {
+    let wanted = observed.deployment.spec.replicas.unwrap_or_default();
+    progress.updated == progress.machines && progress.machines == wanted
+}
+
+pub(super) fn count(observed: &Observed<'_>) -> RolloutProgress {
+    let mut progress = RolloutProgress::default();
+    for machine in observed.machines {
+        let counter = match (is_failed(machine), is_busy(machine), is_of_new(observed, machine)) {
+            (true, _, _) => &mut progress.failed,
+            (false, true, _) => &mut progress.updating,
+            (false, false, true) => &mut progress.updated,
+            (false, false, false) => &mut progress.waiting,
+        };
+        *counter = counter.saturating_add(1);
+        progress.machines = progress.machines.saturating_add(1);
+    }
+    progress
+}
+
+/// Machines whose update failed, with what is said of that.
+pub(super) fn failures(observed: &Observed<'_>) -> Vec<MachineFailure> {
+    let failed = observed.machines.iter().filter(|machine| is_failed(machine));
+    failed.filter_map(|machine| failure(machine)).take(MAX_FAILURES).collect()
+}
+
+fn failure(machine: &Machine) -> Option<MachineFailure> {
+    let condition = get(&machine.status.conditions, UPDATE_FAILED)?;
+    let words = if condition.message.is_empty() { &condition.reason } else { &condition.message };
+    Some(MachineFailure {
+        machine: machine.metadata.name.clone()?,
+        extension: None,
+        attempts: 0,
+        message: shortened(words.clone(), MAX_WORDS),
+        since: condition.last_transition_time.clone(),
+    })
+}
+
+fn is_failed(machine: &Machine) -> bool {
+    is_true(&machine.status.conditions, UPDATE_FAILED)
+}
+
+fn is_busy(machine: &Machine) -> bool {
+    machine.metadata.annotations.as_ref().is_some_and(is_updating)
+}
+
+fn is_of_new(observed: &Observed<'_>, machine: &Machine) -> bool {
+    let uid = observed.new.and_then(|set| set.metadata.uid.as_deref()).unwrap_or_default();
+    owners::is_controlled_by_uid(machine.metadata.owner_references.as_deref().unwrap_or_default(), uid)
+}
