@@ -29,6 +29,7 @@ pub fn print() -> Result<(), PeersTaskError> {
             println!("{} {}", program.name(), path.display());
         }
     }
+    println!("extension {}", Peers::extension()?.display());
     let module = cluster_api_module(ClusterApi::Controllers).map_err(PeersTaskError::ClusterApi)?;
     println!("cluster-api {}", module.display());
     Ok(())

@@ -11,8 +11,8 @@ use tempfile::TempDir;
 
 mod access;
 mod arguments;
-mod server;
-mod watchdog;
+pub(crate) mod server;
+pub(crate) mod watchdog;
 
 use access::Access;
 use arguments::Ports;
@@ -22,12 +22,12 @@ use watchdog::Watchdog;
 use crate::{Peers, Program};
 
 /// A start takes three seconds on an idle machine; one whose cores are busy compiling may need many times that.
-const START_LIMIT: Duration = Duration::from_secs(90);
+pub(crate) const START_LIMIT: Duration = Duration::from_secs(90);
 /// How often a starting server is looked at. Each look at `/readyz` is a run of kubectl.
-const LOOK_INTERVAL: Duration = Duration::from_millis(100);
+pub(crate) const LOOK_INTERVAL: Duration = Duration::from_millis(100);
 /// Ports are picked free and bound later. That another process takes one of three in between, thrice in a row, means
 /// that something else is wrong.
-const START_ATTEMPTS: usize = 3;
+pub(crate) const START_ATTEMPTS: usize = 3;
 
 /// What a control plane consists of beside etcd and kube-apiserver.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -35,6 +35,8 @@ pub struct Options {
     /// Runs the garbage collector and the namespace controller. Without them no owner takes its dependents along,
     /// and no deleted namespace goes away.
     pub controllers: bool,
+    /// Lets etcd wait for the disk, as it does where data matters: for measurements.
+    pub durable: bool,
 }
 
 /// Why a control plane did not start.
@@ -74,20 +76,22 @@ pub enum StartError {
         /// The end of its log.
         log: String,
     },
-    /// The servers run, but the API does not become ready.
-    #[error("kube-apiserver is not ready after {} seconds; its last words:\n{log}", START_LIMIT.as_secs())]
+    /// The servers run, but do not become ready.
+    #[error("{} is not ready after {} seconds; its last words:\n{log}", program.name(), START_LIMIT.as_secs())]
     NotReady {
+        /// The server that is waited for.
+        program: Program,
         /// The end of its log.
         log: String,
     },
 }
 
 impl StartError {
-    fn is_port_taken(&self) -> bool {
+    pub(crate) fn is_port_taken(&self) -> bool {
         matches!(self, Self::Ended { log, .. } if log.contains("address already in use"))
     }
 
-    fn prepare(what: &'static str) -> impl Fn(io::Error) -> Self {
+    pub(crate) fn prepare(what: &'static str) -> impl Fn(io::Error) -> Self {
         move |source| Self::Prepare { what, source }
     }
 }
@@ -171,6 +175,7 @@ struct Programs<'peers> {
     apiserver: &'peers Path,
     controller_manager: Option<&'peers Path>,
     kubectl: &'peers Path,
+    options: Options,
 }
 
 impl<'peers> Programs<'peers> {
@@ -181,6 +186,7 @@ impl<'peers> Programs<'peers> {
             apiserver: path(Program::KubeApiserver)?,
             controller_manager: options.controllers.then(|| path(Program::KubeControllerManager)).transpose()?,
             kubectl: path(Program::Kubectl)?,
+            options,
         })
     }
 }
@@ -201,7 +207,7 @@ impl Servers {
         ports: Ports,
         access: &mut Access,
     ) -> Result<Self, StartError> {
-        let arguments = arguments::etcd(birthplace.folder, ports);
+        let arguments = arguments::etcd(birthplace.folder, ports, programs.options.durable);
         let etcd = Server::spawn(Program::Etcd, programs.etcd, &arguments, birthplace)?;
         let arguments = arguments::apiserver(ports, access);
         let apiserver = Server::spawn(Program::KubeApiserver, programs.apiserver, &arguments, birthplace)?;
@@ -229,7 +235,7 @@ impl Servers {
             }
             sleep(LOOK_INTERVAL);
         }
-        Err(StartError::NotReady { log: self.apiserver.last_words() })
+        Err(StartError::NotReady { program: Program::KubeApiserver, log: self.apiserver.last_words() })
     }
 }
 

@@ -83,12 +83,31 @@ pub fn cluster_api_module(part: ClusterApi) -> Result<PathBuf, GoError> {
     Go::default().downloaded(Module::ClusterApi, path)
 }
 
+/// The Go modules that hold the types of Kubernetes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kubernetes {
+    /// The kinds of its API groups.
+    Api,
+    /// What all kinds share.
+    Machinery,
+}
+
+/// The folder of a module of Kubernetes at the pinned version, downloaded when it is not there yet.
+pub fn kubernetes_module(part: Kubernetes) -> Result<PathBuf, GoError> {
+    let path = match part {
+        Kubernetes::Api => "k8s.io/api",
+        Kubernetes::Machinery => "k8s.io/apimachinery",
+    };
+    Go::default().downloaded(Module::Kubernetes, path)
+}
+
 /// A Go module of ours, a folder under `peers/`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Module {
     Kubernetes,
     Etcd,
     ClusterApi,
+    Extension,
 }
 
 impl Module {
@@ -97,6 +116,7 @@ impl Module {
             Self::Kubernetes => "kubernetes",
             Self::Etcd => "etcd",
             Self::ClusterApi => "cluster-api",
+            Self::Extension => "extension",
         }
     }
 
@@ -105,7 +125,7 @@ impl Module {
         match self {
             Self::Kubernetes => "k8s.io/kubernetes",
             Self::Etcd => "go.etcd.io/etcd/server/v3",
-            Self::ClusterApi => "sigs.k8s.io/cluster-api",
+            Self::ClusterApi | Self::Extension => "sigs.k8s.io/cluster-api",
         }
     }
 
@@ -219,7 +239,7 @@ mod tests {
 
     #[test]
     fn every_module_pins_its_upstream() {
-        for module in [Module::Kubernetes, Module::Etcd, Module::ClusterApi] {
+        for module in [Module::Kubernetes, Module::Etcd, Module::ClusterApi, Module::Extension] {
             assert!(module.version().unwrap().starts_with('v'), "{module:?}");
         }
     }

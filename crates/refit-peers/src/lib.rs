@@ -9,13 +9,15 @@
 #![warn(missing_docs)]
 
 mod control_plane;
+mod extension;
 mod go;
 mod programs;
 mod report;
 mod require;
 
 pub use control_plane::{ControlPlane, Options, StartError};
-pub use go::{ClusterApi, GoError, cluster_api_module};
+pub use extension::GoExtension;
+pub use go::{ClusterApi, GoError, Kubernetes, cluster_api_module, kubernetes_module};
 pub use programs::{BuildError, Peers, PeersError, Program};
 pub use report::chain;
-pub use require::{SKIPPED_TESTS, is_ci, require_cluster_api_module, require_peers};
+pub use require::{SKIPPED_TESTS, is_ci, require_cluster_api_module, require_extension, require_peers};

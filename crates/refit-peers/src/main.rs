@@ -8,7 +8,7 @@ use refit_peers::{ControlPlane, Options, Peers, Program};
 fn main() -> Result<(), Box<dyn Error>> {
     let peers = Peers::find_or_build()?;
     let controllers = peers.path(Program::KubeControllerManager).is_some();
-    let control_plane = ControlPlane::start(&peers, Options { controllers })?;
+    let control_plane = ControlPlane::start(&peers, Options { controllers, ..Options::default() })?;
     println!("KUBECONFIG={}", control_plane.kubeconfig().display());
     println!("process group {}", control_plane.process_group());
     eprintln!("end with Ctrl-D");

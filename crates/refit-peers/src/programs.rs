@@ -27,10 +27,12 @@ pub enum Program {
     KubeControllerManager,
     /// The command line client.
     Kubectl,
+    /// An update extension on upstream's own server library. See [`GoExtension`](crate::GoExtension).
+    Extension,
 }
 
 impl Program {
-    /// All of them.
+    /// Those of Kubernetes: what a folder of assets has.
     pub const ALL: [Self; 4] = [Self::Etcd, Self::KubeApiserver, Self::KubeControllerManager, Self::Kubectl];
 
     /// The file name.
@@ -40,19 +42,21 @@ impl Program {
             Self::KubeApiserver => "kube-apiserver",
             Self::KubeControllerManager => "kube-controller-manager",
             Self::Kubectl => "kubectl",
+            Self::Extension => "extension",
         }
     }
 
     fn module(self) -> Module {
         match self {
             Self::Etcd => Module::Etcd,
+            Self::Extension => Module::Extension,
             Self::KubeApiserver | Self::KubeControllerManager | Self::Kubectl => Module::Kubernetes,
         }
     }
 
     fn package(self) -> String {
         match self {
-            Self::Etcd => ".".to_owned(),
+            Self::Etcd | Self::Extension => ".".to_owned(),
             Self::KubeApiserver | Self::KubeControllerManager | Self::Kubectl => {
                 format!("k8s.io/kubernetes/cmd/{}", self.name())
             }
@@ -63,7 +67,7 @@ impl Program {
     fn first_build(self) -> &'static str {
         match self {
             Self::KubeApiserver => "about three minutes",
-            Self::KubeControllerManager => "about a minute",
+            Self::KubeControllerManager | Self::Extension => "about a minute",
             Self::Etcd | Self::Kubectl => "about half a minute",
         }
     }
@@ -135,6 +139,13 @@ impl Peers {
             Some(folder) => Self::in_assets(Path::new(&folder)),
             None => Self::in_cache(&cache_folder(|name| std::env::var_os(name)).ok_or(PeersError::NoCache)?),
         }
+    }
+
+    /// The Go extension, built when it is not in the cache yet. Assets have no such program.
+    pub fn extension() -> Result<PathBuf, PeersError> {
+        let cache = cache_folder(|name| std::env::var_os(name)).ok_or(PeersError::NoCache)?;
+        let built = build::find_or_build(&Go::default(), &cache, Program::Extension);
+        built.map_err(|error| PeersError::of_build(Program::Extension, error))
     }
 
     /// Where a program is. `None`: only for the controller manager, when `KUBEBUILDER_ASSETS` is set and lacks it.

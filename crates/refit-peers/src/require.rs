@@ -19,6 +19,14 @@ pub fn require_peers() -> Option<Peers> {
     or_skip(Peers::find_or_build(), PeersError::is_go_missing, is_ci(), skip)
 }
 
+/// The Go extension, ready to be given to [`GoExtension::start`](crate::GoExtension::start); otherwise like [`require_peers`].
+///
+/// # Panics
+/// When there is no Go and `CI` is `true`, and when the build fails.
+pub fn require_extension() -> Option<PathBuf> {
+    or_skip(Peers::extension(), PeersError::is_go_missing, is_ci(), skip)
+}
+
 /// The folder of a Go module of Cluster API; otherwise like [`require_peers`].
 ///
 /// # Panics

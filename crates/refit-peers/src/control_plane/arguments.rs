@@ -28,16 +28,19 @@ impl Ports {
     }
 }
 
-pub(super) fn etcd(folder: &Path, ports: Ports) -> Vec<String> {
+pub(super) fn etcd(folder: &Path, ports: Ports, durable: bool) -> Vec<String> {
     let clients = format!("http://127.0.0.1:{}", ports.etcd_clients);
-    vec![
+    let mut arguments = vec![
         format!("--data-dir={}", folder.join("etcd").display()),
         format!("--listen-client-urls={clients}"),
         format!("--advertise-client-urls={clients}"),
         format!("--listen-peer-urls=http://127.0.0.1:{}", ports.etcd_peers),
+    ];
+    if !durable {
         // The data need not outlive the test, and a shared disk makes every write wait.
-        "--unsafe-no-fsync".to_owned(),
-    ]
+        arguments.push("--unsafe-no-fsync".to_owned());
+    }
+    arguments
 }
 
 pub(super) fn apiserver(ports: Ports, access: &Access) -> Vec<String> {

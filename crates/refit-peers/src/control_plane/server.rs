@@ -20,14 +20,14 @@ const LAST_LINES: usize = 15;
 
 /// Where servers come to life: the folder with their files, and the process group that they join.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Birthplace<'folder> {
-    pub(super) folder: &'folder Path,
-    pub(super) group: i32,
+pub(crate) struct Birthplace<'folder> {
+    pub(crate) folder: &'folder Path,
+    pub(crate) group: i32,
 }
 
 /// A running server.
 #[derive(Debug)]
-pub(super) struct Server {
+pub(crate) struct Server {
     program: Program,
     child: Child,
     log: PathBuf,
@@ -35,7 +35,7 @@ pub(super) struct Server {
 
 impl Server {
     /// Starts a server whose output goes to a file in its folder.
-    pub(super) fn spawn(
+    pub(crate) fn spawn(
         program: Program,
         path: &Path,
         arguments: &[String],
@@ -53,7 +53,7 @@ impl Server {
     }
 
     /// Fails with the reason when the server has ended.
-    pub(super) fn ensure_running(&mut self) -> Result<(), StartError> {
+    pub(crate) fn ensure_running(&mut self) -> Result<(), StartError> {
         match self.child.try_wait() {
             Ok(None) => Ok(()),
             Ok(Some(status)) => Err(StartError::Ended { program: self.program, status, log: self.last_words() }),
@@ -62,7 +62,7 @@ impl Server {
     }
 
     /// The end of the log.
-    pub(super) fn last_words(&self) -> String {
+    pub(crate) fn last_words(&self) -> String {
         let log = std::fs::read(&self.log).unwrap_or_default();
         let log = String::from_utf8_lossy(&log);
         let lines: Vec<&str> = log.lines().collect();

@@ -25,7 +25,7 @@ const GUARD: &str = "trap '' HUP INT TERM; read -r line; kill -s KILL -- \"-$1\"
 
 /// The two shells and the owner's end of the lifeline.
 #[derive(Debug)]
-pub(super) struct Watchdog {
+pub(crate) struct Watchdog {
     lifeline: Option<PipeWriter>,
     anchor: Child,
     guard: Child,
@@ -34,7 +34,7 @@ pub(super) struct Watchdog {
 
 impl Watchdog {
     /// Starts to watch over the servers that will join [`Self::group`] and over their folder.
-    pub(super) fn start(folder: &Path) -> io::Result<Self> {
+    pub(crate) fn start(folder: &Path) -> io::Result<Self> {
         let (reader, lifeline) = io::pipe()?;
         let anchor = shell(ANCHOR, reader.try_clone()?).spawn()?;
         let group = i32::try_from(anchor.id()).map_err(io::Error::other)?;
@@ -43,7 +43,7 @@ impl Watchdog {
     }
 
     /// The process group that servers are to join.
-    pub(super) fn group(&self) -> i32 {
+    pub(crate) fn group(&self) -> i32 {
         self.group
     }
 }

@@ -97,7 +97,7 @@ impl Recipe {
 fn flags(module: Module, version: &str) -> Vec<String> {
     let stamp = match module {
         Module::Kubernetes => kubernetes_stamp(version),
-        Module::Etcd | Module::ClusterApi => String::new(),
+        Module::Etcd | Module::ClusterApi | Module::Extension => String::new(),
     };
     vec!["-trimpath".to_owned(), "-buildvcs=false".to_owned(), format!("-ldflags=-s -w{stamp}")]
 }

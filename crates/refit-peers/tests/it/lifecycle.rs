@@ -59,7 +59,7 @@ fn controllers_finish_a_deleted_namespace() {
     if peers.path(Program::KubeControllerManager).is_none() {
         return; // The folder in KUBEBUILDER_ASSETS comes without.
     }
-    let control_plane = start(&peers, Options { controllers: true });
+    let control_plane = start(&peers, Options { controllers: true, ..Options::default() });
     kubectl(&control_plane, &["create", "namespace", "blue"]);
     kubectl(&control_plane, &["delete", "namespace", "blue", "--timeout=60s"]);
     assert_eq!(kubectl(&control_plane, &["get", "namespace", "blue", "--ignore-not-found"]), "");
