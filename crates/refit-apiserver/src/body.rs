@@ -1,0 +1,86 @@
+//! Bodies of requests: JSON, YAML or Protobuf to one value, with the fields that were written twice.
+
+mod protobuf;
+mod strict;
+
+use http::StatusCode;
+use http::header::CONTENT_TYPE;
+use serde_json::Value;
+use serde_saphyr::DuplicateKeyPolicy;
+
+use crate::request::Request;
+use crate::status::Status;
+
+pub use strict::Parsed;
+
+/// The media types that clients send objects in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Encoding {
+    Json,
+    Yaml,
+    /// Of built-in kinds only, and only in requests.
+    Protobuf,
+}
+
+/// The media type of a request without its parameters, in lower case; empty where there is none.
+pub fn media_type(request: &Request) -> String {
+    let header = request.header(CONTENT_TYPE).unwrap_or_default();
+    header.split(';').next().unwrap_or_default().trim().to_ascii_lowercase()
+}
+
+/// How the body of a create or an update is written. JSON where nothing is said.
+pub fn encoding(request: &Request) -> Result<Encoding, Status> {
+    match media_type(request).as_str() {
+        "" | "application/json" => Ok(Encoding::Json),
+        "application/yaml" => Ok(Encoding::Yaml),
+        protobuf::MEDIA_TYPE => Ok(Encoding::Protobuf),
+        _ => {
+            let detail = "the body of the request was in an unknown format - accepted media types include";
+            let message = format!("{detail}: application/json, application/yaml, application/vnd.kubernetes.protobuf");
+            Err(unsupported_media_type(message))
+        }
+    }
+}
+
+/// The refusal of a media type.
+pub fn unsupported_media_type(message: impl Into<String>) -> Status {
+    Status::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, Some("UnsupportedMediaType"), message)
+}
+
+/// Reads a value. `Err` says what is wrong with the text.
+pub fn parse(encoding: Encoding, body: &[u8]) -> Result<Parsed, String> {
+    match encoding {
+        Encoding::Json => strict::json(body),
+        Encoding::Yaml => match strict::json(body) {
+            // Most clients write JSON, which is YAML, too.
+            Ok(parsed) if parsed.duplicates.is_empty() => Ok(parsed),
+            Ok(_) | Err(_) => yaml(body),
+        },
+        Encoding::Protobuf => {
+            Ok(Parsed { value: protobuf::parse(body)?, duplicates: Vec::new(), repeated: Vec::new() })
+        }
+    }
+}
+
+/// The last of two fields of the same name counts.
+fn yaml(body: &[u8]) -> Result<Parsed, String> {
+    let text = std::str::from_utf8(body).map_err(|_| "yaml: invalid leading UTF-8 octet".to_owned())?;
+    let parsed: Result<Value, String> = serde_saphyr::from_str(text).map_err(|error| error.to_string());
+    let error = match parsed {
+        Ok(value) => return Ok(Parsed { value, duplicates: Vec::new(), repeated: Vec::new() }),
+        Err(error) => error,
+    };
+    let first = error.lines().next().unwrap_or_default().trim_start_matches("error: ");
+    let Some(repeated) = repetition(first) else { return Err(format!("yaml: {first}")) };
+    let lenient = serde_saphyr::options! { duplicate_keys: DuplicateKeyPolicy::LastWins };
+    let value = serde_saphyr::from_str_with_options(text, lenient).map_err(|_| format!("yaml: {first}"))?;
+    Ok(Parsed { value, duplicates: Vec::new(), repeated: vec![repeated] })
+}
+
+/// The sentence about a field that is there twice, from the parser's: `line 5 column 3: duplicate mapping key: size, …`.
+fn repetition(error: &str) -> Option<String> {
+    let (place, rest) = error.split_once(": duplicate mapping key: ")?;
+    let (line, _) = place.split_once(" column ")?;
+    let (key, _) = rest.rsplit_once(", set ").unwrap_or((rest, ""));
+    Some(format!("{line}: key {key:?} already set in map"))
+}

@@ -1,0 +1,105 @@
+//! The API at work: an [`Api`], its logical clusters, and what happens by itself in the background.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use tokio::runtime::Handle;
+use tokio::task::JoinHandle;
+
+use crate::api::{Answer, Api, Clock, Entropy};
+use crate::clusters::{ClusterError, Clusters};
+use crate::health::{Health, READY};
+use crate::request::{Query, User};
+use crate::service::Service;
+use crate::store::Store;
+
+/// A running API. Cloning shares it; when the last clone goes, the background work ends and the store closes.
+#[derive(Clone)]
+pub struct Host {
+    inner: Arc<Inner>,
+}
+
+struct Inner {
+    api: Api,
+    clusters: Clusters,
+    health: Health,
+    /// Where writes are carried out: they outlive whoever asked for them, and that one's runtime.
+    runtime: Handle,
+    /// Taken when it has been ended.
+    background: Mutex<Option<JoinHandle<()>>>,
+}
+
+impl Host {
+    /// Starts the API over a store. Must be called inside a tokio runtime.
+    ///
+    /// The system's own cluster is there when this returns. The clock and the randomness are given, so that a whole
+    /// management plane can run on virtual time and one seed.
+    pub async fn start(store: Store, clock: Clock, entropy: Entropy) -> Result<Self, ClusterError> {
+        let api = Api::new(store, clock, entropy);
+        let clusters = Clusters::new(api.clone());
+        clusters.create_root().await?;
+        let (background, runtime) = (Mutex::new(Some(spawn_background(&api))), Handle::current());
+        Ok(Self { inner: Arc::new(Inner { api, clusters, health: Health::default(), runtime, background }) })
+    }
+
+    /// Starts the API by the system's clock and randomness.
+    pub async fn start_on_system(store: Store) -> Result<Self, ClusterError> {
+        Self::start(store, Arc::new(jiff::Timestamp::now), Entropy::from_system()).await
+    }
+
+    /// The API as a tower service in this process, asked by one user: what a `kube::Client` stands on.
+    pub fn service(&self, user: User) -> Service {
+        Service::new(self.clone(), user)
+    }
+
+    /// Ends the background work, and waits until it has let go of the store. When the last clone goes after this, the
+    /// store is closed at once, and another process may open its folder.
+    pub async fn rest(&self) {
+        if let Some(background) = self.inner.take_background() {
+            background.abort();
+            let _ = background.await;
+        }
+    }
+
+    pub fn api(&self) -> &Api {
+        &self.inner.api
+    }
+
+    pub fn clusters(&self) -> &Clusters {
+        &self.inner.clusters
+    }
+
+    pub(crate) fn runtime(&self) -> &Handle {
+        &self.inner.runtime
+    }
+
+    pub fn health(&self) -> &Health {
+        &self.inner.health
+    }
+
+    /// The answer to a path about the server itself. Whoever asks whether it is ready makes a failing store try again.
+    pub(crate) async fn answer_health(&self, path: &str, query: &Query) -> Option<Answer> {
+        let store = self.api().store();
+        let is_storing = !store.is_failing() || (path == READY && store.commit(Vec::new()).await.is_ok());
+        self.health().answer(path, query, is_storing)
+    }
+}
+
+/// What happens without anybody asking: garbage collection, namespaces on their way out. Both transports begin it here.
+fn spawn_background(api: &Api) -> JoinHandle<()> {
+    let api = api.clone();
+    tokio::spawn(async move { api.run_lifecycle().await })
+}
+
+impl Inner {
+    fn take_background(&self) -> Option<JoinHandle<()>> {
+        self.background.lock().unwrap_or_else(PoisonError::into_inner).take()
+    }
+}
+
+impl Drop for Inner {
+    fn drop(&mut self) {
+        if let Some(background) = self.take_background() {
+            background.abort();
+        }
+    }
+}

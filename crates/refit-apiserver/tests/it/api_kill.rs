@@ -1,0 +1,81 @@
+//! A server that is written to over HTTPS is killed at random moments; what it acknowledged must be there afterwards.
+
+mod consequences;
+mod ledger;
+mod server;
+mod watching;
+
+use std::time::Duration;
+
+use kube::Client;
+use kube::api::{Api, ApiResource, DynamicObject, GroupVersionKind, PostParams};
+use serde_json::json;
+use tempfile::TempDir;
+
+use crate::widgets;
+use consequences::Consequences;
+use ledger::Ledger;
+use server::Server;
+
+const ROUNDS: u64 = 10;
+const WRITERS: usize = 6;
+/// Milliseconds within which the servers are killed, from "hardly begun" to "hundreds of writes".
+const LONGEST_LIFE: u64 = 300;
+/// Spreads the moments of death over that time: it has no divisor in common with it.
+const STRIDE: u64 = 97;
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_killed_server_keeps_what_it_acknowledged_and_finishes_what_it_began() {
+    let folder = TempDir::new().expect("there must be a folder");
+    let mut ledgers: Vec<Ledger> = (0..WRITERS).map(Ledger::new).collect();
+    let mut begun: Option<Consequences> = None;
+    let mut definition = None;
+    for round in 0..ROUNDS {
+        let mut server = Server::start(folder.path()).await;
+        let client = server.client().await;
+        let uid = install(&client).await;
+        assert_eq!(*definition.get_or_insert_with(|| uid.clone()), uid, "the definition must be the same");
+        watching::check(&client, &ledgers).await;
+        ledger::check(&client, &mut ledgers).await;
+        if let Some(begun) = begun.take() {
+            begun.check(&client).await;
+        }
+        let prepared = Consequences::prepare(&client, round).await;
+        let writers = ledgers.drain(..).map(|ledger| tokio::spawn(ledger.write_until_gone(widget_api(&client))));
+        let writers: Vec<_> = writers.collect();
+        tokio::time::sleep(Duration::from_millis(round * STRIDE % LONGEST_LIFE)).await;
+        begun = Some(prepared.begin(&client).await);
+        server.kill();
+        for writer in writers {
+            ledgers.push(writer.await.expect("a writer must not be refused"));
+        }
+    }
+    let acknowledged: u64 = ledgers.iter().map(Ledger::acknowledged).sum();
+    assert!(acknowledged > ROUNDS, "only {acknowledged} writes were acknowledged in all");
+}
+
+/// Makes the definition of widgets when it is not there. Returns its uid.
+async fn install(client: &Client) -> String {
+    let resource =
+        ApiResource::from_gvk(&GroupVersionKind::gvk("apiextensions.k8s.io", "v1", "CustomResourceDefinition"));
+    let definitions: Api<DynamicObject> = Api::all_with(client.clone(), &resource);
+    let known = definitions.get_opt("widgets.example.com").await.expect("definitions must be served");
+    let definition = match known {
+        Some(definition) => definition,
+        None => {
+            let properties = json!({"number": {"type": "integer"}, "text": {"type": "string"}});
+            let definition = widgets::definition(json!({"type": "object", "properties": properties}));
+            let definition = serde_json::from_value(definition).expect("it must be an object");
+            definitions.create(&PostParams::default(), &definition).await.expect("it must be accepted")
+        }
+    };
+    definition.metadata.uid.expect("an object must have a uid")
+}
+
+fn widget_resource() -> ApiResource {
+    ApiResource::from_gvk(&GroupVersionKind::gvk("example.com", "v1", "Widget"))
+}
+
+fn widget_api(client: &Client) -> Api<DynamicObject> {
+    Api::default_namespaced_with(client.clone(), &widget_resource())
+}

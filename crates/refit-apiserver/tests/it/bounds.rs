@@ -1,0 +1,175 @@
+//! What clients can make grow, and what happens beyond the bound.
+
+use std::time::Duration;
+
+use http::{Request, Response};
+use k8s_openapi::api::core::v1::ConfigMap;
+use kube::Client;
+use kube::api::{Api, Patch, PatchParams};
+use kube::client::Body;
+use refit_apiserver::server::Limits;
+use refit_apiserver::service::MAX_BODY_BYTES;
+use serde_json::{Value, json};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::time::sleep;
+
+use crate::raw::{ask, first_line, head, tcp, tls};
+use crate::running::{Running, admin_in_process};
+
+const MOMENT: Duration = Duration::from_millis(100);
+
+async fn send(client: &Client, request: Request<Vec<u8>>) -> Response<Body> {
+    client.send(request.map(Body::from)).await.expect("there must be an answer")
+}
+
+async fn json(response: Response<Body>) -> Value {
+    let bytes = response.into_body().collect_bytes().await.expect("the answer must be read");
+    serde_json::from_slice(&bytes).expect("it must be JSON")
+}
+
+#[tokio::test]
+async fn a_body_beyond_the_bound_is_refused_over_both_transports() {
+    let running = Running::start().await;
+    for client in [admin_in_process(&running.host), running.client().await] {
+        for (bytes, expected) in [(MAX_BODY_BYTES, 400), (MAX_BODY_BYTES + 1, 413), (2 * MAX_BODY_BYTES, 413)] {
+            let request = Request::post("/api/v1/namespaces/default/configmaps").body(vec![b' '; bytes]).unwrap();
+            let response = send(&client, request).await;
+            assert_eq!(response.status().as_u16(), expected, "{bytes}");
+            if expected == 413 {
+                let status = json(response).await;
+                assert_eq!(status["message"], "Request entity too large: limit is 3145728");
+                assert_eq!(status["reason"], "RequestEntityTooLarge");
+            }
+        }
+    }
+    running.stop().await;
+}
+
+#[tokio::test]
+async fn a_body_of_unannounced_size_is_bounded_too() {
+    let running = Running::start().await;
+    let mut stream = tls(&running).await;
+    let head = head(&running, "POST /api/v1/namespaces") + "Transfer-Encoding: chunked\r\n\r\n";
+    stream.write_all(head.as_bytes()).await.unwrap();
+    let chunk = format!("{:x}\r\n{}\r\n", 512 * 1024, " ".repeat(512 * 1024));
+    for _ in 0..8 {
+        stream.write_all(chunk.as_bytes()).await.unwrap();
+    }
+    assert_eq!(ask(&mut stream, "0\r\n\r\n").await, "HTTP/1.1 413 Payload Too Large");
+    running.stop().await;
+}
+
+#[tokio::test]
+async fn a_head_beyond_the_bound_is_refused() {
+    let running = Running::start().await;
+    let mut stream = tls(&running).await;
+    let text = format!("{}X: {}\r\n\r\n", head(&running, "GET /version"), "x".repeat(65 * 1024));
+    assert_eq!(ask(&mut stream, &text).await, "HTTP/1.1 431 Request Header Fields Too Large");
+    running.stop().await;
+}
+
+#[tokio::test]
+async fn without_room_for_a_request_the_client_is_told_when_to_come_again() {
+    for limits in [
+        Limits { requests: 0, watches: 1, ..Limits::default() },
+        Limits { requests: 1, watches: 0, ..Limits::default() },
+    ] {
+        let running = Running::start_with(limits).await;
+        let client = running.client_without_retries().await;
+        for (path, has_room) in [
+            ("/api/v1/namespaces", limits.requests == 1),
+            ("/api/v1/namespaces?watch=1&timeoutSeconds=1", limits.watches == 1),
+            ("/readyz", true),
+        ] {
+            let response = send(&client, Request::get(path).body(Vec::new()).unwrap()).await;
+            assert_eq!(response.status().as_u16(), if has_room { 200 } else { 429 }, "{path}");
+            if !has_room {
+                assert_eq!(response.headers()["retry-after"], "1");
+                assert_eq!(json(response).await["reason"], "TooManyRequests");
+            }
+        }
+        running.stop().await;
+    }
+}
+
+#[tokio::test]
+async fn a_connection_beyond_the_bound_waits_for_another_to_end() {
+    let running = Running::start_with(Limits { connections: 1, ..Limits::default() }).await;
+    let first = tls(&running).await;
+    let mut second = Box::pin(tls(&running));
+    tokio::select! {
+        _ = &mut second => panic!("there must be no room"),
+        () = sleep(MOMENT) => {}
+    }
+    drop(first);
+    assert_eq!(ask(&mut second.await, "GET /livez HTTP/1.1\r\nHost: a\r\n\r\n").await, "HTTP/1.1 200 OK");
+    running.stop().await;
+}
+
+#[tokio::test]
+async fn connections_that_say_nothing_are_closed() {
+    let limits = Limits { handshake: MOMENT, first_request: MOMENT, idle: MOMENT, ..Limits::default() };
+    let running = Running::start_with(limits).await;
+    let mut silent = tcp(&running).await;
+    assert_eq!(silent.read(&mut [0]).await.unwrap_or(0), 0, "no handshake");
+    assert_eq!(first_line(&mut tls(&running).await).await, "", "no request");
+    assert_eq!(ask(&mut tls(&running).await, "GET /livez HTTP/1.1\r\nHos").await, "", "half a head");
+    let mut idle = tls(&running).await;
+    assert_eq!(ask(&mut idle, "GET /livez HTTP/1.1\r\nHost: a\r\n\r\n").await, "HTTP/1.1 200 OK");
+    let mut rest = Vec::new();
+    let _ = idle.read_to_end(&mut rest).await;
+    assert!(rest.ends_with(b"ok"), "the answer must be whole, and then nothing more");
+    running.stop().await;
+}
+
+#[tokio::test]
+async fn a_body_that_does_not_come_ends_the_request() {
+    let running = Running::start_with(Limits { request: MOMENT, ..Limits::default() }).await;
+    let text = head(&running, "POST /api/v1/namespaces") + "Content-Length: 10\r\n\r\n{";
+    assert_eq!(ask(&mut tls(&running).await, &text).await, "HTTP/1.1 504 Gateway Timeout");
+    running.stop().await;
+}
+
+#[tokio::test]
+async fn a_watch_that_is_not_read_is_ended_and_makes_room() {
+    let limits = Limits { watches: 1, stall: MOMENT, ..Limits::default() };
+    let running = Running::start_with(limits).await;
+    let mut stalled = tls(&running).await;
+    let watch = head(&running, "GET /api/v1/configmaps?watch=1") + "\r\n";
+    assert_eq!(ask(&mut stalled, &watch).await, "HTTP/1.1 200 OK");
+    assert!(ask(&mut tls(&running).await, &watch).await.contains("429"), "the room must be taken");
+    let maps: Api<ConfigMap> = Api::default_namespaced(admin_in_process(&running.host));
+    // More than the sockets of both sides hold.
+    for count in 0.. {
+        let data = json!({"k": format!("{count}{}", "x".repeat(500_000))});
+        let patch = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "big"}, "data": data});
+        maps.patch("big", &PatchParams::apply("test"), &Patch::Apply(patch)).await.expect("it must be applied");
+        if !ask(&mut tls(&running).await, &watch).await.contains("429") {
+            return;
+        }
+        assert!(count < 1_000, "the watch must end");
+    }
+}
+
+#[tokio::test]
+async fn answers_that_nobody_reads_have_a_bound_together() {
+    let running = Running::start_with(Limits { answer_bytes: 4 << 20, ..Limits::default() }).await;
+    let maps: Api<ConfigMap> = Api::default_namespaced(admin_in_process(&running.host));
+    // More than the sockets of both sides hold, several times.
+    for number in 0..40 {
+        let (name, data) = (format!("big-{number}"), json!({"k": "x".repeat(500_000)}));
+        let patch = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name}, "data": data});
+        maps.patch(&name, &PatchParams::apply("test"), &Patch::Apply(patch)).await.expect("it must be applied");
+    }
+    let list = head(&running, "GET /api/v1/namespaces/default/configmaps") + "\r\n";
+    let small = head(&running, "GET /api/v1/namespaces/default") + "\r\n";
+    let mut slow = tls(&running).await;
+    assert_eq!(ask(&mut slow, &list).await, "HTTP/1.1 200 OK");
+    assert!(ask(&mut tls(&running).await, &list).await.contains("429"), "the first must hold all the room");
+    assert_eq!(ask(&mut tls(&running).await, &small).await, "HTTP/1.1 200 OK");
+    drop(slow);
+    while ask(&mut tls(&running).await, &list).await.contains("429") {
+        sleep(MOMENT / 10).await;
+    }
+    running.stop().await;
+}
