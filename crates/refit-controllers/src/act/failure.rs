@@ -1,0 +1,107 @@
+//! Why a request was not carried out, sorted by what to do about it.
+
+use http::StatusCode;
+use kube::core::Status;
+use refit_hooks::chain;
+use refit_plan::effect::Target;
+
+/// A request that was not carried out.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{} {} was not written: {why}", target.kind, target.name)]
+pub struct Failure {
+    pub target: Box<Target>,
+    pub why: Why,
+}
+
+/// Why, sorted by what to do about it.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum Why {
+    /// The object is not what the decision was made for. To be looked at again, at once.
+    #[error("it has changed meanwhile: {words}")]
+    Stale { words: String },
+    /// Whatever is sent again will be refused again, until somebody changes something. The words are for people.
+    #[error("refused: {words}")]
+    Refused { words: String },
+    /// Nobody knows whether it was carried out. To be tried again later.
+    #[error("{words}")]
+    Transient { words: String },
+}
+
+/// The fields by which a patch says what it was made for. A patch for another object would change them, which is refused.
+const PRECONDITIONS: [&str; 2] = ["metadata.uid", "metadata.resourceVersion"];
+
+impl Failure {
+    pub(super) fn of(target: &Target, error: &kube::Error) -> Self {
+        let why = match error {
+            kube::Error::Api(status) => Why::of_status(target, status),
+            other => Why::Transient { words: chain(other) },
+        };
+        Self { target: Box::new(target.clone()), why }
+    }
+}
+
+impl Why {
+    fn of_status(target: &Target, status: &Status) -> Self {
+        let words = status.message.clone();
+        match StatusCode::from_u16(status.code).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR) {
+            StatusCode::CONFLICT => Self::Stale { words },
+            StatusCode::UNPROCESSABLE_ENTITY if is_precondition(status) => Self::Stale { words },
+            // What was seen is not there any more. What was to be made lacks its namespace or its kind.
+            StatusCode::NOT_FOUND if target.uid.is_some() => Self::Stale { words },
+            StatusCode::TOO_MANY_REQUESTS | StatusCode::REQUEST_TIMEOUT | StatusCode::UNAUTHORIZED => {
+                Self::Transient { words }
+            }
+            code if code.is_client_error() => Self::Refused { words },
+            _ => Self::Transient { words },
+        }
+    }
+}
+
+/// Whether all that is wrong is that the object is another one.
+fn is_precondition(status: &Status) -> bool {
+    let causes = status.details.as_ref().map(|details| details.causes.as_slice()).unwrap_or_default();
+    !causes.is_empty() && causes.iter().all(|cause| PRECONDITIONS.contains(&cause.field.as_str()))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn check(code: u16, fields: &[&str], uid: Option<&str>, expected: fn(String) -> Why) {
+        let causes: Vec<_> = fields.iter().map(|field| json!({ "field": field })).collect();
+        let status = json!({ "code": code, "message": "words", "details": { "causes": causes } });
+        let status = serde_json::from_value(status).expect("it must be a status");
+        let target = Target {
+            api_version: "v1".to_owned(),
+            kind: "Node".to_owned(),
+            namespace: None,
+            name: "n".to_owned(),
+            uid: uid.map(str::to_owned),
+        };
+        let failure = Failure::of(&target, &kube::Error::Api(Box::new(status)));
+        assert_eq!(failure.why, expected("words".to_owned()), "{code} {fields:?} {uid:?}");
+    }
+
+    #[test]
+    fn failures_are_sorted_by_what_to_do_about_them() {
+        let stale = |words| Why::Stale { words };
+        let refused = |words| Why::Refused { words };
+        let transient = |words| Why::Transient { words };
+        check(409, &[], Some("u"), stale);
+        check(404, &[], Some("u"), stale);
+        check(404, &[], None, refused);
+        check(422, &["metadata.uid"], Some("u"), stale);
+        check(422, &["metadata.uid", "spec.x"], Some("u"), refused);
+        check(422, &["spec.x"], Some("u"), refused);
+        check(422, &[], Some("u"), refused);
+        check(403, &[], Some("u"), refused);
+        check(400, &[], Some("u"), refused);
+        check(401, &[], Some("u"), transient);
+        check(429, &[], Some("u"), transient);
+        check(500, &[], Some("u"), transient);
+        check(503, &[], Some("u"), transient);
+        check(0, &[], Some("u"), transient);
+    }
+}

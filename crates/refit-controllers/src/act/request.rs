@@ -1,0 +1,62 @@
+//! One request to an API server.
+
+use kube::Client;
+use kube::api::{Api, DeleteParams, DynamicObject, Patch as Body, PatchParams, Preconditions};
+use refit_plan::effect::{Apply, Part, Patch, Target};
+use serde_json::{Value, json};
+
+use super::failure::Failure;
+use crate::cache::{Written, api_resource, version_of};
+
+/// Server-side apply, by force. `is_rehearsal`: the server says what would happen, and nothing does.
+pub(super) async fn apply(client: Client, apply: &Apply, is_rehearsal: bool) -> Result<Written, Failure> {
+    let params = PatchParams { dry_run: is_rehearsal, ..PatchParams::apply(apply.manager).force() };
+    let target = &apply.target;
+    let result = api(client, target).patch(&target.name, &params, &Body::Apply(&with_uid(apply))).await;
+    result.map(|object| written(target, &object)).map_err(|error| Failure::of(target, &error))
+}
+
+/// A JSON merge patch with its preconditions.
+pub(super) async fn patch(client: Client, patch: &Patch) -> Result<Written, Failure> {
+    let params = PatchParams { field_manager: Some(Patch::MANAGER.to_owned()), ..PatchParams::default() };
+    let (api, target, body) = (api(client, &patch.target), &patch.target, Body::Merge(patch.body()));
+    let result = match patch.part {
+        Part::Object => api.patch(&target.name, &params, &body).await,
+        Part::Status => api.patch_status(&target.name, &params, &body).await,
+    };
+    result.map(|object| written(target, &object)).map_err(|error| Failure::of(target, &error))
+}
+
+/// Deletion of exactly this object. One that is gone already is as good as deleted.
+pub(super) async fn delete(client: Client, target: &Target) -> Result<Written, Failure> {
+    let preconditions = Preconditions { uid: target.uid.clone(), resource_version: None };
+    let params = DeleteParams { preconditions: Some(preconditions), ..DeleteParams::default() };
+    let gone = || Written::Gone { target: target.clone() };
+    match api(client, target).delete(&target.name, &params).await {
+        // An object in the answer is still there, on its way out.
+        Ok(answer) => Ok(answer.left().map_or_else(gone, |object| written(target, &object))),
+        Err(kube::Error::Api(status)) if status.is_not_found() => Ok(gone()),
+        Err(error) => Err(Failure::of(target, &error)),
+    }
+}
+
+fn api(client: Client, target: &Target) -> Api<DynamicObject> {
+    let resource = api_resource(&target.api_version, &target.kind);
+    match &target.namespace {
+        Some(namespace) => Api::namespaced_with(client, namespace, &resource),
+        None => Api::all_with(client, &resource),
+    }
+}
+
+/// The intent with the uid of the object that it is for: an object that is gone is not made anew by it.
+fn with_uid(apply: &Apply) -> Value {
+    let mut intent = apply.intent.clone();
+    if let Some(uid) = &apply.target.uid {
+        intent["metadata"]["uid"] = json!(uid);
+    }
+    intent
+}
+
+fn written(target: &Target, object: &DynamicObject) -> Written {
+    Written::Version { target: target.clone(), version: version_of(&object.metadata) }
+}

@@ -1,0 +1,149 @@
+//! One kind, known to the whole process.
+
+use std::fmt::Debug;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::{Arc, Mutex, PoisonError, RwLock, RwLockReadGuard};
+use std::time::Duration;
+
+use kube::Resource;
+use kube::runtime::watcher::Event;
+use tokio::sync::watch;
+use tokio::task::JoinHandle;
+use tokio::time::timeout;
+
+use super::ObjectKey;
+use super::feed::Feed;
+use super::index::Index;
+use super::store::{Change, Store};
+use crate::chance::Chance;
+
+/// Who is told of every change. It must not block, and must not subscribe.
+pub type Subscriber<K> = Box<dyn Fn(&Change<K>) + Send + Sync>;
+
+/// One kind, known to the whole process. Clones are the same; the watch ends with the last of them.
+pub struct Informer<K> {
+    shared: Arc<Shared<K>>,
+    _task: Arc<Task>,
+}
+
+struct Shared<K> {
+    store: RwLock<Store<K>>,
+    /// Locked for as long as a change is told, so that all subscribers are told of all changes in their order.
+    subscribers: Mutex<Vec<(&'static str, Subscriber<K>)>>,
+    /// The version of the store after each event was told; nothing before the first list is complete.
+    progress: watch::Sender<Option<u64>>,
+}
+
+/// Ends with its last handle.
+struct Task(JoinHandle<()>);
+
+impl Drop for Task {
+    fn drop(&mut self) {
+        self.0.abort();
+    }
+}
+
+impl<K> Clone for Informer<K> {
+    fn clone(&self) -> Self {
+        Self { shared: Arc::clone(&self.shared), _task: Arc::clone(&self._task) }
+    }
+}
+
+impl<K: Resource + Clone + Debug + Send + Sync + 'static> Informer<K> {
+    /// Begins to list and to watch. Must be called inside a tokio runtime.
+    pub fn start(feed: Feed<K>, indexes: Vec<Index<K>>, chance: Chance) -> Self {
+        let shared = Arc::new(Shared {
+            store: RwLock::new(Store::new(indexes)),
+            subscribers: Mutex::default(),
+            progress: watch::Sender::new(None),
+        });
+        let target = Arc::clone(&shared);
+        let task = tokio::spawn(async move { feed.run(&chance, |event| target.take(event)).await });
+        Self { shared, _task: Arc::new(Task(task)) }
+    }
+
+    /// The object of this name.
+    pub fn get(&self, key: &ObjectKey) -> Option<Arc<K>> {
+        self.store().get(key).cloned()
+    }
+
+    /// All objects, in the order of their names.
+    pub fn all(&self) -> Vec<Arc<K>> {
+        self.store().all().cloned().collect()
+    }
+
+    /// The objects that have the value in one of the indexes that the informer was started with.
+    pub fn by(&self, index: &'static str, value: &str) -> Vec<Arc<K>> {
+        self.store().by(index, value)
+    }
+
+    /// Tells the subscriber of every object that there is, and from then on of every change. A second subscriber of the
+    /// same name is not taken: whoever comes across a kind again and again subscribes each time.
+    pub fn subscribe(&self, name: &'static str, subscriber: Subscriber<K>) {
+        let mut subscribers = self.shared.subscribers.lock().unwrap_or_else(PoisonError::into_inner);
+        if subscribers.iter().any(|(known, _)| *known == name) {
+            return;
+        }
+        let objects = self.all();
+        for object in objects {
+            subscriber(&Change { old: None, new: Some(object) });
+        }
+        subscribers.push((name, subscriber));
+    }
+
+    /// Whether the first list is complete.
+    pub fn is_ready(&self) -> bool {
+        self.shared.progress.borrow().is_some()
+    }
+
+    /// Waits until the first list is complete, at most for `limit`. Whether it is.
+    pub async fn wait_ready(&self, limit: Duration) -> bool {
+        self.wait(limit, |_, version| version.is_some()).await
+    }
+
+    /// Waits until a write that got this version has been seen, at most for `limit`. Whether it has.
+    pub async fn wait_seen(&self, version: u64, limit: Duration) -> bool {
+        self.wait(limit, |_, seen| seen.is_some_and(|seen| seen >= version)).await
+    }
+
+    /// Waits until no object with this uid has the name, at most for `limit`. Whether that is so.
+    pub async fn wait_gone(&self, key: &ObjectKey, uid: &str, limit: Duration) -> bool {
+        let is_gone = |store: &Store<K>| store.get(key).is_none_or(|known| known.meta().uid.as_deref() != Some(uid));
+        self.wait(limit, |store, version| version.is_some() && is_gone(store)).await
+    }
+
+    async fn wait(&self, limit: Duration, is_so: impl Fn(&Store<K>, Option<u64>) -> bool) -> bool {
+        let mut progress = self.shared.progress.subscribe();
+        let seen = progress.wait_for(|version| is_so(&self.store(), *version));
+        matches!(timeout(limit, seen).await, Ok(Ok(_)))
+    }
+
+    fn store(&self) -> RwLockReadGuard<'_, Store<K>> {
+        self.shared.store.read().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl<K: Resource> Shared<K> {
+    fn take(&self, event: Event<K>) {
+        let subscribers = self.subscribers.lock().unwrap_or_else(PoisonError::into_inner);
+        let (changes, version) = {
+            let mut store = self.store.write().unwrap_or_else(PoisonError::into_inner);
+            let is_listing = matches!(event, Event::Init | Event::InitApply(_));
+            let changes = store.take(event);
+            (changes, store.version().filter(|_| !is_listing))
+        };
+        for change in &changes {
+            subscribers.iter().for_each(|(name, subscriber)| tell(name, subscriber, change));
+        }
+        if version.is_some() {
+            self.progress.send_replace(version);
+        }
+    }
+}
+
+/// Tells one subscriber. One that panics must not end the watch: everybody else would go on with what they last knew.
+fn tell<K>(name: &str, subscriber: &Subscriber<K>, change: &Change<K>) {
+    if catch_unwind(AssertUnwindSafe(|| subscriber(change))).is_err() {
+        tracing::error!(subscriber = name, "a subscriber panicked, and has missed a change");
+    }
+}

@@ -1,0 +1,182 @@
+//! All informers of the process.
+
+use std::collections::BTreeMap;
+use std::fmt::Debug;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use futures::future::join_all;
+use k8s_openapi::api::core::v1::{Namespace, Secret};
+use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
+use kube::api::{Api, DynamicObject};
+use kube::core::{ApiResource, PartialObjectMeta};
+use kube::{Client, Resource};
+use refit_api::cluster::{Cluster, Machine, MachineDeployment, MachineHealthCheck, MachineSet};
+use refit_api::resource::CustomKind;
+use refit_api::rollout::MachineRollout;
+use refit_api::runtime::ExtensionConfig;
+use refit_api::vocabulary::labels;
+use serde::de::DeserializeOwned;
+use tokio::time::Instant;
+
+use super::feed::Feed;
+use super::index::Index;
+use super::informer::Informer;
+use super::sight::{Sight, Written};
+use crate::chance::Chance;
+
+/// Group and kind.
+type KindName = (String, String);
+
+/// All informers of the process. Clones are the same.
+#[derive(Clone)]
+pub struct Cache {
+    pub clusters: Informer<Cluster>,
+    pub machine_deployments: Informer<MachineDeployment>,
+    pub machine_sets: Informer<MachineSet>,
+    pub machines: Informer<Machine>,
+    pub machine_health_checks: Informer<MachineHealthCheck>,
+    pub extension_configs: Informer<ExtensionConfig>,
+    /// Nobody waits for them: a server may not have the kind.
+    pub machine_rollouts: Informer<MachineRollout>,
+    pub namespaces: Informer<PartialObjectMeta<Namespace>>,
+    /// Only of which versions they say what; their schemas are large.
+    pub definitions: Informer<PartialObjectMeta<CustomResourceDefinition>>,
+    /// Those of clusters, and only that they changed: what is in a Secret is read when it is needed, and not kept.
+    pub secrets: Informer<PartialObjectMeta<Secret>>,
+    providers: Arc<Mutex<BTreeMap<KindName, Provider>>>,
+    sights: Arc<Mutex<BTreeMap<KindName, Arc<dyn Sight>>>>,
+    client: Client,
+    chance: Chance,
+}
+
+/// A kind that appeared while the process ran.
+struct Provider {
+    version: String,
+    informer: Informer<DynamicObject>,
+}
+
+impl Cache {
+    /// Begins to watch all kinds that are ours. Must be called inside a tokio runtime.
+    pub fn start(client: &Client, chance: &Chance) -> Self {
+        let starting = Starting { client, chance, sights: Arc::default() };
+        Self {
+            clusters: starting.own(vec![Index::REFERENCE]),
+            machine_deployments: starting.own(vec![Index::CLUSTER]),
+            machine_sets: starting.own(vec![Index::OWNER, Index::CLUSTER, Index::DEPLOYMENT]),
+            machines: starting.own(vec![
+                Index::OWNER,
+                Index::CLUSTER,
+                Index::DEPLOYMENT,
+                Index::PROVIDER_ID,
+                Index::ORPHANED,
+                Index::CONTROL_PLANE,
+            ]),
+            machine_health_checks: starting.own(vec![Index::CLUSTER]),
+            extension_configs: starting.own(vec![]),
+            machine_rollouts: starting.own(vec![Index::OWNER]),
+            namespaces: starting.metadata(None),
+            definitions: starting.metadata(None),
+            secrets: starting.metadata(Some(labels::CLUSTER_NAME)),
+            sights: starting.sights,
+            providers: Arc::default(),
+            client: client.clone(),
+            chance: chance.clone(),
+        }
+    }
+
+    /// The informer of a provider's kind: begun when somebody first asks, and anew when the kind's version changes.
+    pub fn provider(&self, resource: &ApiResource) -> Informer<DynamicObject> {
+        let name = (resource.group.clone(), resource.kind.clone());
+        let mut providers = self.providers.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(known) = providers.get(&name).filter(|known| known.version == resource.version) {
+            return known.informer.clone();
+        }
+        let feed = Feed::of(Api::all_with(self.client.clone(), resource));
+        let informer = Informer::start(feed, vec![Index::OWNER, Index::CLUSTER], self.chance.clone());
+        remember(&self.sights, name.clone(), informer.clone());
+        providers.insert(name, Provider { version: resource.version.clone(), informer: informer.clone() });
+        informer
+    }
+
+    /// Waits until all that are ours have their first list, at most for `limit`. Whether they have.
+    pub async fn wait_ready(&self, limit: Duration) -> bool {
+        let all = tokio::join!(
+            self.clusters.wait_ready(limit),
+            self.machine_deployments.wait_ready(limit),
+            self.machine_sets.wait_ready(limit),
+            self.machines.wait_ready(limit),
+            self.machine_health_checks.wait_ready(limit),
+            self.extension_configs.wait_ready(limit),
+            self.namespaces.wait_ready(limit),
+            self.definitions.wait_ready(limit),
+            self.secrets.wait_ready(limit),
+        );
+        all == (true, true, true, true, true, true, true, true, true)
+    }
+
+    /// Whether all that are ours have their first list.
+    pub fn is_ready(&self) -> bool {
+        self.clusters.is_ready()
+            && self.machine_deployments.is_ready()
+            && self.machine_sets.is_ready()
+            && self.machines.is_ready()
+            && self.machine_health_checks.is_ready()
+            && self.extension_configs.is_ready()
+            && self.namespaces.is_ready()
+            && self.definitions.is_ready()
+            && self.secrets.is_ready()
+    }
+
+    /// Waits until what was written has been seen, at most for `limit`. Gives what has not. What nobody watches need not
+    /// be waited for.
+    pub async fn has_seen(&self, written: Vec<Written>, limit: Duration) -> Vec<Written> {
+        let deadline = Instant::now() + limit;
+        let seen = join_all(written.into_iter().map(async |written| {
+            let sight = self.sight_of(&written)?;
+            let left = deadline.saturating_duration_since(Instant::now());
+            (!sight.has_seen(&written, left).await).then_some(written)
+        }));
+        seen.await.into_iter().flatten().collect()
+    }
+
+    fn sight_of(&self, written: &Written) -> Option<Arc<dyn Sight>> {
+        let target = written.target();
+        let group = target.api_version.split_once('/').map_or("", |(group, _)| group);
+        let sights = self.sights.lock().unwrap_or_else(PoisonError::into_inner);
+        sights.get(&(group.to_owned(), target.kind.clone())).cloned()
+    }
+}
+
+/// Starts informers, and remembers whom to ask what they have seen.
+struct Starting<'a> {
+    client: &'a Client,
+    chance: &'a Chance,
+    sights: Arc<Mutex<BTreeMap<KindName, Arc<dyn Sight>>>>,
+}
+
+impl Starting<'_> {
+    fn own<K: CustomKind + Debug + Send + Sync>(&self, indexes: Vec<Index<K>>) -> Informer<K> {
+        let informer = Informer::start(Feed::of(Api::all(self.client.clone())), indexes, self.chance.clone());
+        let definition = K::DEFINITION;
+        remember(&self.sights, (definition.group.to_owned(), definition.kind.to_owned()), informer.clone());
+        informer
+    }
+
+    /// Only the metadata of a kind; of those that have the label, if there is one.
+    fn metadata<K>(&self, label: Option<&'static str>) -> Informer<PartialObjectMeta<K>>
+    where
+        K: Resource<DynamicType = ()> + Clone + DeserializeOwned + Debug + Send + Sync + 'static,
+    {
+        let api = Api::all(self.client.clone());
+        let feed = match label {
+            Some(label) => Feed::labelled(api, label),
+            None => Feed::of(api),
+        };
+        Informer::start(feed, vec![Index::CLUSTER], self.chance.clone())
+    }
+}
+
+fn remember(sights: &Mutex<BTreeMap<KindName, Arc<dyn Sight>>>, name: KindName, sight: impl Sight + 'static) {
+    sights.lock().unwrap_or_else(PoisonError::into_inner).insert(name, Arc::new(sight));
+}

@@ -1,0 +1,2 @@
+mod feed;
+mod history;

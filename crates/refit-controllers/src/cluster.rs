@@ -1,0 +1,89 @@
+//! Brings Clusters to what they should be: observes, asks [`decide`], and carries out what it says.
+
+mod watch;
+
+use refit_api::cluster::{Cluster, ContractVersionedObjectReference};
+use refit_api::vocabulary::events::components;
+use refit_plan::cluster::{Descendant, Descendants, Observed, Worker, decide};
+use refit_plan::machine::External;
+
+use crate::act::{EventRecorder, carry_out};
+use crate::cache::{BY_CLUSTER, BY_CONTROL_PLANE, ObjectKey, namespaced};
+use crate::context::Context;
+use crate::controller::{Controller, Pass};
+use crate::queue::Queue;
+
+/// The controller of Clusters.
+pub struct Clusters {
+    context: Context,
+    events: EventRecorder,
+    queue: Queue<ObjectKey>,
+}
+
+impl Clusters {
+    /// Subscribes to everything that a Cluster depends on.
+    pub fn new(context: Context, queue: Queue<ObjectKey>) -> Self {
+        watch::watch(&context, &queue);
+        let events = context.recorder(components::CLUSTER);
+        Self { context, events, queue }
+    }
+
+    async fn observe(&self, key: &ObjectKey, cluster: &Cluster) -> Observed {
+        let is_deleting = cluster.metadata.deletion_timestamp.is_some();
+        Observed {
+            now: self.context.clock.now(),
+            cluster: cluster.clone(),
+            infrastructure: self.external(key, cluster.spec.infrastructure_ref.as_ref()).await,
+            control_plane: self.external(key, cluster.spec.control_plane_ref.as_ref()).await,
+            connection: self.context.workloads.get(key).connection,
+            has_control_plane_node: self.has_control_plane_node(key),
+            workers: self.workers(key),
+            descendants: if is_deleting { self.descendants(key) } else { Descendants::default() },
+        }
+    }
+
+    async fn external(&self, key: &ObjectKey, reference: Option<&ContractVersionedObjectReference>) -> External {
+        let Some(reference) = reference else { return External::NotReferenced };
+        let (cache, queue) = (&self.context.cache, &self.queue);
+        let watch = |informer: &_| watch::referenced(cache, queue, reference, informer);
+        self.context.external(reference, &key.namespace, watch).await
+    }
+
+    fn has_control_plane_node(&self, key: &ObjectKey) -> bool {
+        let machines = self.context.cache.machines.by(BY_CONTROL_PLANE, &namespaced(&key.namespace, &key.name));
+        machines.iter().any(|machine| machine.status.node_ref.is_some())
+    }
+
+    fn workers(&self, key: &ObjectKey) -> Vec<Worker> {
+        let all = self.context.cache.machine_deployments.by(BY_CLUSTER, &namespaced(&key.namespace, &key.name));
+        let worker = |deployment: &refit_api::cluster::MachineDeployment| Worker {
+            metadata: deployment.metadata.clone(),
+            conditions: deployment.status.conditions.clone(),
+        };
+        all.iter().map(|deployment| worker(deployment)).collect()
+    }
+
+    fn descendants(&self, key: &ObjectKey) -> Descendants {
+        let (cache, value) = (&self.context.cache, namespaced(&key.namespace, &key.name));
+        let (deployments, sets) = (&cache.machine_deployments, &cache.machine_sets);
+        Descendants {
+            machine_deployments: deployments.by(BY_CLUSTER, &value).iter().map(|it| Descendant::of(&**it)).collect(),
+            machine_sets: sets.by(BY_CLUSTER, &value).iter().map(|it| Descendant::of(&**it)).collect(),
+            machines: cache.machines.by(BY_CLUSTER, &value).iter().map(|it| Descendant::of(&**it)).collect(),
+        }
+    }
+}
+
+impl Controller for Clusters {
+    const NAME: &'static str = components::CLUSTER;
+
+    async fn pass(&self, key: &ObjectKey) -> Pass {
+        let mut pass = Pass::default();
+        let Some(cluster) = self.context.cache.clusters.get(key) else { return pass };
+        let decision = decide(&self.observe(key, &cluster).await);
+        pass.carried(key, carry_out(&decision.plan.effects, &self.context.client, &self.events).await);
+        decision.problems.iter().for_each(|problem| pass.problem(key, problem));
+        pass.again(decision.plan.requeue_after);
+        pass
+    }
+}

@@ -1,0 +1,37 @@
+//! What the controllers of one process share.
+
+use std::ops::Deref;
+
+use crate::answers::Answers;
+use crate::cache::ObjectKey;
+use crate::queue::{Backoff, Queue, QueueMetrics};
+use crate::shell::Shell;
+
+/// What the controllers of one process share. Clones are the same.
+#[derive(Clone)]
+pub struct Context {
+    pub shell: Shell,
+    /// What extensions have said of changes.
+    pub answers: Answers,
+    pub metrics: QueueMetrics,
+}
+
+impl Context {
+    /// Nobody was asked anything yet.
+    pub fn new(shell: Shell, metrics: QueueMetrics) -> Self {
+        Self { shell, answers: Answers::default(), metrics }
+    }
+
+    /// An empty queue, shown in the metrics under `name`.
+    pub fn queue(&self, name: &'static str) -> Queue<ObjectKey> {
+        Queue::new(name, Backoff::default(), self.shell.chance.clone(), &self.metrics)
+    }
+}
+
+impl Deref for Context {
+    type Target = Shell;
+
+    fn deref(&self) -> &Shell {
+        &self.shell
+    }
+}

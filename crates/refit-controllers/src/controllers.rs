@@ -1,0 +1,185 @@
+//! All controllers of a process: started together, ready together, ended together.
+
+use std::future::Future;
+use std::num::NonZeroUsize;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use kube::Client;
+use refit_hooks::Extensions;
+use refit_hooks::chain;
+use refit_hooks::extension_config::warm_up;
+use refit_plan::machine::Settings;
+use tokio::task::JoinSet;
+use tokio::time::{sleep, timeout};
+
+use crate::cache::{Cache, ObjectKey};
+use crate::chance::Chance;
+use crate::clock::Clock;
+use crate::cluster::Clusters;
+use crate::context::Context;
+use crate::controller::{self, Controller};
+use crate::extension_config::{ExtensionConfigs, Waiting};
+use crate::machine::{self, MachineController};
+use crate::machine_deployment::MachineDeployments;
+use crate::machine_health_check::MachineHealthChecks;
+use crate::machine_rollout::MachineRollouts;
+use crate::machine_set::MachineSets;
+use crate::queue::{Backoff, Queue, QueueMetrics};
+use crate::shell::Shell;
+use crate::workload::{Connector, WorkloadClusters};
+
+/// How many objects of each kind but Machines are worked on at a time, as upstream.
+const CONCURRENCY: NonZeroUsize = NonZeroUsize::new(10).expect("ten must be above zero");
+/// How long work that has begun may take when the process ends. What is left is found by the next process.
+const SHUTDOWN_LIMIT: Duration = Duration::from_secs(30);
+/// How long to wait for the first lists before that is told.
+const LIST_LIMIT: Duration = Duration::from_secs(30);
+/// How long to leave a server alone on which ExtensionConfigs cannot be listed.
+const WARM_UP_BACKOFF: Backoff = Backoff { first: Duration::from_millis(200), longest: Duration::from_secs(30) };
+
+/// What the controllers need beside a client.
+pub struct Options {
+    /// The extensions of the management cluster. Those that ExtensionConfigs name are registered with them.
+    pub extensions: Extensions,
+    /// How workload clusters are reached.
+    pub connector: Connector,
+    pub settings: Settings,
+    pub clock: Clock,
+    pub chance: Chance,
+    /// Names this process in events.
+    pub instance: String,
+    pub metrics: QueueMetrics,
+}
+
+/// All controllers of a process.
+pub struct Controllers {
+    context: Context,
+    queues: Vec<Queue<ObjectKey>>,
+    machines: MachineController,
+    running: Running,
+    is_warm: Arc<AtomicBool>,
+}
+
+/// Tells whether the controllers do their work. Clones tell the same.
+#[derive(Clone)]
+pub struct Readiness {
+    cache: Cache,
+    is_warm: Arc<AtomicBool>,
+}
+
+/// The loops of all controllers, each until its queue is closed.
+struct Running {
+    clusters: (Arc<Clusters>, Queue<ObjectKey>),
+    machine_deployments: (Arc<MachineDeployments>, Queue<ObjectKey>),
+    machine_sets: (Arc<MachineSets>, Queue<ObjectKey>),
+    machine_health_checks: (Arc<MachineHealthChecks>, Queue<ObjectKey>),
+    extension_configs: (Arc<ExtensionConfigs>, Queue<ObjectKey>),
+    machine_rollouts: (Arc<MachineRollouts>, Queue<ObjectKey>),
+}
+
+impl Controllers {
+    /// Begins to watch. Nothing is written before [`run`](Self::run). Must be called inside a tokio runtime.
+    pub fn start(client: Client, options: Options) -> Self {
+        let Options { extensions, connector, settings, clock, chance, instance, metrics } = options;
+        let cache = Cache::start(&client, &chance);
+        let (clusters, secrets) = (cache.clusters.clone(), cache.secrets.clone());
+        let workloads = WorkloadClusters::new(client.clone(), clusters, secrets, connector, clock, chance.clone());
+        let shell = Shell { client, cache, workloads, extensions, clock, chance, instance };
+        let context = Context::new(shell.clone(), metrics.clone());
+        let running = Running::new(&context);
+        let machines = MachineController::new(shell, settings, &metrics);
+        Self { queues: running.queues(), context, machines, running, is_warm: Arc::default() }
+    }
+
+    /// Whether the controllers do their work.
+    pub fn readiness(&self) -> Readiness {
+        Readiness { cache: self.context.cache.clone(), is_warm: Arc::clone(&self.is_warm) }
+    }
+
+    /// Works until `end`. What has begun then is finished, as far as that does not take too long.
+    pub async fn run(self, end: impl Future<Output = ()>) {
+        let Self { context, queues, machines, running, is_warm } = self;
+        tokio::pin!(end);
+        tokio::select! {
+            () = warm(&context) => {}
+            () = &mut end => return,
+        }
+        is_warm.store(true, Ordering::Relaxed);
+        let mut loops = running.spawn(&context.cache);
+        let worker = machines.clone();
+        loops.spawn(async move { worker.run(machine::CONCURRENCY).await });
+        end.await;
+        queues.iter().for_each(Queue::close);
+        machines.close();
+        let ended = timeout(SHUTDOWN_LIMIT, async { while loops.join_next().await.is_some() {} }).await;
+        if ended.is_err() {
+            tracing::warn!("work was cut short after {}s", SHUTDOWN_LIMIT.as_secs());
+        }
+    }
+}
+
+impl Readiness {
+    /// Why the controllers are not ready, if they are not.
+    pub fn check(&self) -> Result<(), String> {
+        match (self.cache.is_ready(), self.is_warm.load(Ordering::Relaxed)) {
+            (false, _) => Err("not all kinds are listed yet".to_owned()),
+            (true, false) => Err("the extensions are not known yet".to_owned()),
+            (true, true) => Ok(()),
+        }
+    }
+}
+
+impl Running {
+    fn new(context: &Context) -> Self {
+        let [clusters, deployments, sets, checks, configs, rollouts] =
+            ["cluster", "machinedeployment", "machineset", "machinehealthcheck", "extensionconfig", "machinerollout"]
+                .map(|name| context.queue(name));
+        let waiting = Waiting { machine_deployments: deployments.clone(), machine_sets: sets.clone() };
+        let of = || context.clone();
+        Self {
+            clusters: (Arc::new(Clusters::new(of(), clusters.clone())), clusters),
+            machine_deployments: (Arc::new(MachineDeployments::new(of(), &deployments)), deployments),
+            machine_sets: (Arc::new(MachineSets::new(of(), &sets)), sets),
+            machine_health_checks: (Arc::new(MachineHealthChecks::new(of(), &checks)), checks),
+            extension_configs: (Arc::new(ExtensionConfigs::new(of(), &configs, waiting)), configs),
+            machine_rollouts: (Arc::new(MachineRollouts::new(of(), &rollouts)), rollouts),
+        }
+    }
+
+    fn queues(&self) -> Vec<Queue<ObjectKey>> {
+        let (clusters, deployments, sets) = (&self.clusters.1, &self.machine_deployments.1, &self.machine_sets.1);
+        let (checks, configs, rollouts) =
+            (&self.machine_health_checks.1, &self.extension_configs.1, &self.machine_rollouts.1);
+        [clusters, deployments, sets, checks, configs, rollouts].into_iter().cloned().collect()
+    }
+
+    fn spawn(self, cache: &Cache) -> JoinSet<()> {
+        let mut loops = JoinSet::new();
+        spawn(&mut loops, cache, self.clusters);
+        spawn(&mut loops, cache, self.machine_deployments);
+        spawn(&mut loops, cache, self.machine_sets);
+        spawn(&mut loops, cache, self.machine_health_checks);
+        spawn(&mut loops, cache, self.extension_configs);
+        spawn(&mut loops, cache, self.machine_rollouts);
+        loops
+    }
+}
+
+fn spawn<C: Controller>(loops: &mut JoinSet<()>, cache: &Cache, (one, queue): (Arc<C>, Queue<ObjectKey>)) {
+    loops.spawn(controller::run(one, cache.clone(), queue, CONCURRENCY));
+}
+
+/// Waits until everything is listed and the extensions are known.
+async fn warm(context: &Context) {
+    while !context.cache.wait_ready(LIST_LIMIT).await {
+        tracing::warn!("not all kinds can be listed: are the CRDs installed?");
+    }
+    let mut failures = 0;
+    while let Err(error) = warm_up(&context.client, &context.extensions, context.clock.now()).await {
+        tracing::warn!(error = chain(&error), "the extensions cannot be listed");
+        sleep(WARM_UP_BACKOFF.delay(failures, &context.chance)).await;
+        failures = failures.saturating_add(1);
+    }
+}

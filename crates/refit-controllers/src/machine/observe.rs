@@ -1,0 +1,149 @@
+//! Everything that the decision about a Machine looks at, from the caches.
+
+use std::sync::Arc;
+
+use k8s_openapi::api::core::v1::Node;
+use refit_api::cluster::{Cluster, ContractVersionedObjectReference, GROUP, Machine, MachineDeployment, MachineSet};
+use refit_api::hooks::{Hook, RawObject};
+use refit_api::owners::{self, OwnerKind};
+use refit_api::vocabulary::refit::annotations::UPDATE_PLAN;
+use refit_plan::coverage::{ContentHash, MachineSetObjects, Question};
+use refit_plan::machine::{External, NodeSeen, Observed, Updaters};
+
+use super::{Shared, triggers};
+use crate::cache::{BY_CONTROL_PLANE, ObjectKey, namespaced};
+use crate::workload::{Connected, NODE_BY_PROVIDER_ID, Workload};
+
+/// What there is to decide about.
+pub(super) enum Seen {
+    /// The Machine is not there any more.
+    Gone,
+    /// Nothing can be decided without the Cluster.
+    NoCluster {
+        name: String,
+    },
+    Machine(Box<Observed>, Workload),
+}
+
+impl Shared {
+    pub(super) async fn observe(self: &Arc<Self>, key: &ObjectKey) -> Seen {
+        let cache = &self.shell.cache;
+        let Some(machine) = cache.machines.get(key) else { return Seen::Gone };
+        let cluster_key = ObjectKey::new(key.namespace.clone(), machine.spec.cluster_name.clone());
+        let Some(cluster) = cache.clusters.get(&cluster_key) else { return Seen::NoCluster { name: cluster_key.name } };
+        let workload = self.shell.workloads.get(&cluster_key);
+        let machine_set = self.machine_set(key, &machine);
+        let machine_deployment = machine_set.as_ref().and_then(|set| self.machine_deployment(key, set));
+        let (control_plane, infrastructure, bootstrap) = tokio::join!(
+            self.external(key, cluster.spec.control_plane_ref.as_ref()),
+            self.external(key, Some(&machine.spec.infrastructure_ref)),
+            self.external(key, machine.spec.bootstrap.config_ref.as_ref()),
+        );
+        let target_hash = self.target_hash(key, &machine, machine_set.as_ref()).await;
+        let memory = self.memories.of(key, machine.metadata.uid.as_ref());
+        let mut observed = Observed {
+            now: self.shell.clock.now(),
+            active_control_plane_machines: self.active_control_plane_machines(key, &cluster),
+            machine: (*machine).clone(),
+            cluster: (*cluster).clone(),
+            machine_set,
+            machine_deployment,
+            control_plane,
+            infrastructure,
+            bootstrap,
+            node: NodeSeen::default(),
+            connection: workload.connection,
+            drain: memory.drain,
+            volumes: memory.volumes,
+            node_deletion_error: memory.node_deletion_error,
+            updaters: self.updaters(&key.namespace),
+            answer: memory.answer,
+            target_hash,
+            settings: self.settings.clone(),
+        };
+        observed.node = node(observed.provider_id(), workload.connected.as_ref());
+        Seen::Machine(Box::new(observed), workload)
+    }
+
+    async fn external(
+        self: &Arc<Self>,
+        key: &ObjectKey,
+        reference: Option<&ContractVersionedObjectReference>,
+    ) -> External {
+        let Some(reference) = reference else { return External::NotReferenced };
+        let watch = |informer: &_| triggers::subscribe_provider(self, informer);
+        self.shell.external(reference, &key.namespace, watch).await
+    }
+
+    /// What the MachineSet asks for by now, as a hash, while the Machine carries a plan that was accepted for it. Nothing
+    /// where a template cannot be read: that says nothing about the plan.
+    async fn target_hash(
+        self: &Arc<Self>,
+        key: &ObjectKey,
+        machine: &Machine,
+        set: Option<&MachineSet>,
+    ) -> Option<ContentHash> {
+        machine.metadata.annotations.as_ref()?.get(UPDATE_PLAN)?;
+        let (set, template) = set.map(|set| (set, &set.spec.template.spec))?;
+        let infrastructure = self.external(key, Some(&template.infrastructure_ref)).await;
+        let bootstrap = self.external(key, template.bootstrap.config_ref.as_ref()).await;
+        let wanted = MachineSetObjects {
+            machine_set: set.clone(),
+            infrastructure_machine_template: raw(infrastructure)?,
+            bootstrap_config_template: match bootstrap {
+                External::NotReferenced => None,
+                template => Some(raw(template)?),
+            },
+        };
+        Question::about_machine_set(wanted.clone(), wanted).ok().map(|question| question.target_hash())
+    }
+
+    fn machine_set(&self, key: &ObjectKey, machine: &Machine) -> Option<MachineSet> {
+        let owners = machine.metadata.owner_references.as_deref().unwrap_or_default();
+        let owner = owners::find(owners, OwnerKind { group: GROUP, kind: "MachineSet" })?;
+        let set = self.shell.cache.machine_sets.get(&ObjectKey::new(key.namespace.clone(), owner.name.clone()))?;
+        Some((*set).clone())
+    }
+
+    fn machine_deployment(&self, key: &ObjectKey, set: &MachineSet) -> Option<MachineDeployment> {
+        let owners = set.metadata.owner_references.as_deref().unwrap_or_default();
+        let owner = owners::find(owners, OwnerKind { group: GROUP, kind: "MachineDeployment" })?;
+        let key = ObjectKey::new(key.namespace.clone(), owner.name.clone());
+        self.shell.cache.machine_deployments.get(&key).map(|deployment| (*deployment).clone())
+    }
+
+    fn active_control_plane_machines(&self, key: &ObjectKey, cluster: &Cluster) -> usize {
+        let name = cluster.metadata.name.as_deref().unwrap_or_default();
+        let machines = self.shell.cache.machines.by(BY_CONTROL_PLANE, &namespaced(&key.namespace, name));
+        machines.iter().filter(|machine| machine.metadata.deletion_timestamp.is_none()).count()
+    }
+
+    fn updaters(&self, namespace: &str) -> Updaters {
+        let namespace = self.shell.namespace(namespace);
+        match self.shell.extensions.registry().matching(Hook::UpdateMachine, &namespace) {
+            Ok(matching) => Updaters::Registered(matching.iter().map(|handler| handler.name.clone()).collect()),
+            Err(error) => {
+                tracing::debug!(%error, "the extensions are not known");
+                Updaters::NotDiscovered
+            }
+        }
+    }
+}
+
+fn raw(template: External) -> Option<RawObject> {
+    match template {
+        External::Found { object, .. } => RawObject::try_from(object).ok(),
+        External::NotReferenced | External::Missing | External::Unreadable { .. } => None,
+    }
+}
+
+fn node(provider_id: Option<&str>, connected: Option<&Connected>) -> NodeSeen {
+    let Some(provider_id) = provider_id else { return NodeSeen::NotLookedFor };
+    let Some(connected) = connected else { return NodeSeen::NotConnected };
+    let nodes = connected.nodes.by(NODE_BY_PROVIDER_ID, provider_id);
+    match nodes.as_slice() {
+        [] => NodeSeen::Missing,
+        [node] => NodeSeen::Found(Box::new(Node::clone(node))),
+        _ => NodeSeen::Unreadable { why: format!("more than one node has the provider id {provider_id:?}") },
+    }
+}

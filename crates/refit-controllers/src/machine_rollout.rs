@@ -1,0 +1,135 @@
+//! Writes down the rollouts of MachineDeployments, for people: observes, asks [`decide`], and carries out what it says.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use jiff::Timestamp;
+use refit_api::cluster::{Cluster, Machine, MachineDeployment, MachineSet};
+use refit_api::hooks::RawObject;
+use refit_api::rollout::MachineRollout;
+use refit_api::vocabulary::events::components;
+use refit_plan::coverage::{Coverage, MachineSetObjects};
+use refit_plan::effect::Effect;
+use refit_plan::machine_deployment::compare_templates;
+use refit_plan::machine_deployment::decide::answer_key;
+use refit_plan::machine_rollout::{Observed, decide};
+use refit_plan::reading::Read;
+
+use crate::act::{EventRecorder, carry_out};
+use crate::cache::{BY_OWNER, Change, ObjectKey};
+use crate::context::Context;
+use crate::controller::{Controller, Pass};
+use crate::queue::Queue;
+
+/// The name under which changes are subscribed to.
+const SUBSCRIBER: &str = "machine-rollout";
+
+/// The controller of MachineRollouts. Its keys are those of MachineDeployments.
+pub struct MachineRollouts {
+    context: Context,
+    events: EventRecorder,
+    /// When a status was written last, by MachineDeployment.
+    written: Mutex<BTreeMap<ObjectKey, Timestamp>>,
+}
+
+impl MachineRollouts {
+    /// Subscribes to MachineDeployments: their status changes with everything that is told.
+    pub fn new(context: Context, queue: &Queue<ObjectKey>) -> Self {
+        let to = queue.clone();
+        let add = move |change: &Change<MachineDeployment>| {
+            change.either().into_iter().for_each(|deployment| to.add(ObjectKey::of(&**deployment)));
+        };
+        context.cache.machine_deployments.subscribe(SUBSCRIBER, Box::new(add));
+        let events = context.recorder(components::MACHINE_DEPLOYMENT);
+        Self { context, events, written: Mutex::default() }
+    }
+
+    /// What extensions said of the change from any MachineSet that still has machines.
+    async fn coverage(&self, key: &ObjectKey, sets: &[Arc<MachineSet>], new: &MachineSet) -> Option<Coverage> {
+        let desired = self.objects(key, new).await?;
+        let old = sets.iter().filter(|set| set.metadata.uid != new.metadata.uid);
+        for set in old.filter(|set| set.status.replicas.unwrap_or_default() > 0) {
+            let current = self.objects(key, set).await?;
+            let asked = answer_key(current, desired.clone()).ok()?;
+            if let Some((_, coverage)) = self.context.answers.get([&asked]).pop_first() {
+                return Some(coverage);
+            }
+        }
+        None
+    }
+
+    async fn objects(&self, key: &ObjectKey, set: &MachineSet) -> Option<MachineSetObjects> {
+        let spec = &set.spec.template.spec;
+        let raw = |read| match read {
+            Read::Found(object) => RawObject::try_from(object).ok(),
+            Read::Missing | Read::Unreadable(_) => None,
+        };
+        let bootstrap = match &spec.bootstrap.config_ref {
+            Some(reference) => Some(raw(self.context.read(&key.namespace, reference).await)?),
+            None => None,
+        };
+        Some(MachineSetObjects {
+            machine_set: set.clone(),
+            infrastructure_machine_template: raw(self.context.read(&key.namespace, &spec.infrastructure_ref).await)?,
+            bootstrap_config_template: bootstrap,
+        })
+    }
+
+    async fn follow(&self, key: &ObjectKey, deployment: &MachineDeployment, cluster: &Cluster) -> Pass {
+        let (mut pass, cache) = (Pass::default(), &self.context.cache);
+        let uid = deployment.metadata.uid.as_deref().unwrap_or_default();
+        let sets = cache.machine_sets.by(BY_OWNER, uid);
+        let machines: Vec<Arc<Machine>> =
+            sets.iter().flat_map(|set| cache.machines.by(BY_OWNER, uid_of(set))).collect();
+        let rollouts: Vec<Arc<MachineRollout>> = cache.machine_rollouts.by(BY_OWNER, uid);
+        let is_new =
+            |set: &&Arc<MachineSet>| compare_templates(&set.spec.template, &deployment.spec.template).is_empty();
+        let new = sets.iter().find(is_new);
+        let coverage = match new {
+            Some(new) => self.coverage(key, &sets, new).await,
+            None => None,
+        };
+        let plan = decide(&Observed {
+            now: self.context.clock.now(),
+            deployment,
+            cluster,
+            new: new.map(|set| &**set),
+            machines: &machines.iter().map(|machine| &**machine).collect::<Vec<_>>(),
+            coverage: coverage.as_ref(),
+            rollouts: &rollouts.iter().map(|rollout| &**rollout).collect::<Vec<_>>(),
+            written: self.written().get(key).copied(),
+        });
+        if plan.effects.iter().any(|effect| matches!(effect, Effect::Patch(_))) {
+            self.written().insert(key.clone(), self.context.clock.now());
+        }
+        pass.carried(key, carry_out(&plan.effects, &self.context.client, &self.events).await);
+        pass.again(plan.requeue_after);
+        pass
+    }
+
+    fn written(&self) -> MutexGuard<'_, BTreeMap<ObjectKey, Timestamp>> {
+        self.written.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Controller for MachineRollouts {
+    const NAME: &'static str = "machinerollout-controller";
+
+    async fn pass(&self, key: &ObjectKey) -> Pass {
+        let cache = &self.context.cache;
+        let Some(deployment) = cache.machine_deployments.get(key) else {
+            self.written().remove(key);
+            return Pass::default();
+        };
+        let cluster = cache.clusters.get(&ObjectKey::new(key.namespace.clone(), deployment.spec.cluster_name.clone()));
+        match cluster {
+            // On a server without the kind, rollouts go on and are not written down.
+            Some(cluster) if cache.machine_rollouts.is_ready() => self.follow(key, &deployment, &cluster).await,
+            Some(_) | None => Pass::default(),
+        }
+    }
+}
+
+fn uid_of(set: &MachineSet) -> &str {
+    set.metadata.uid.as_deref().unwrap_or_default()
+}

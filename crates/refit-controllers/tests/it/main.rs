@@ -1,0 +1,10 @@
+//! The shell against API servers: the embedded one in process, and the real one.
+
+mod acting;
+mod caching;
+mod machine_sets;
+mod machines;
+mod plain;
+mod plane;
+mod rollouts;
+mod world;

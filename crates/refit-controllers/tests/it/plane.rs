@@ -1,0 +1,125 @@
+//! All controllers on an embedded server, with an extension in the same process and every write counted.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use futures::FutureExt;
+use http::{Method, Request};
+use http_body_util::BodyExt;
+use kube::Client;
+use kube::client::Body;
+use refit_apiserver::access;
+use refit_apiserver::host::Host;
+use refit_apiserver::store::Store;
+use refit_controllers::chance::Chance;
+use refit_controllers::clock::Clock;
+use refit_controllers::controllers::{Controllers, Options};
+use refit_controllers::queue::QueueMetrics;
+use refit_controllers::workload::Connector;
+use refit_hooks::Extensions;
+use refit_hooks::client::{BoxError, Client as HookClient, Outgoing, ResponseBody, Transport};
+use refit_hooks::metrics::HookMetrics;
+use refit_plan::machine::Settings;
+use refit_sdk::Extension;
+use tokio::sync::oneshot;
+use tokio::task::JoinHandle;
+use tower::ServiceExt;
+use tower::util::BoxCloneSyncService;
+
+use crate::{plain, world};
+
+/// How often the controllers sent what: method, resource and subresource, without names. Reads are not counted.
+pub type Writes = Arc<Mutex<BTreeMap<String, usize>>>;
+
+/// For how long nothing must be written for the controllers to be at rest, and how often that is tried.
+const REST: Duration = Duration::from_secs(1);
+const REST_TRIES: usize = 60;
+
+/// All controllers at work.
+pub struct Plane {
+    /// Of somebody else than the controllers.
+    pub client: Client,
+    pub writes: Writes,
+    end: oneshot::Sender<()>,
+    running: JoinHandle<()>,
+}
+
+impl Plane {
+    /// With this extension, wherever an ExtensionConfig says that it is.
+    pub async fn start(extension: Extension) -> Self {
+        let host = Host::start_on_system(Store::in_memory()).await.expect("the API must start");
+        let client = Client::new(host.service(access::admin()), "default");
+        world::install_crds(&client).await;
+        plain::install(&client).await;
+        let writes = Writes::default();
+        let counted = Arc::clone(&writes);
+        let service = host.service(access::admin()).map_request(move |request: Request<Body>| {
+            count(&counted, &request);
+            request
+        });
+        let running = Controllers::start(Client::new(service, "default"), options(client.clone(), extension));
+        let (end, ended) = oneshot::channel();
+        let running = tokio::spawn(running.run(async move { drop(ended.await) }));
+        Self { client, writes, end, running }
+    }
+
+    /// Waits until the controllers write nothing more. Gives what they wrote, and counts anew.
+    pub async fn at_rest(&self) -> BTreeMap<String, usize> {
+        let writes = || self.writes.lock().expect("nobody must panic while counting");
+        for _ in 0..REST_TRIES {
+            let before = writes().clone();
+            tokio::time::sleep(REST).await;
+            if *writes() == before {
+                return std::mem::take(&mut *writes());
+            }
+        }
+        panic!("the controllers must come to rest: {:?}", writes());
+    }
+
+    pub async fn end(self) {
+        drop(self.end);
+        let ended = tokio::time::timeout(Duration::from_secs(60), self.running).await;
+        ended.expect("the controllers must end in time").expect("the controllers must end well");
+    }
+}
+
+/// The management cluster is its own workload cluster.
+fn options(workload: Client, extension: Extension) -> Options {
+    let connector: Connector = Arc::new(move |_, _| {
+        let client = workload.clone();
+        async move { Ok(client) }.boxed()
+    });
+    Options {
+        extensions: Extensions::new(HookClient::new(transport(extension), HookMetrics::default())),
+        connector,
+        settings: Settings::default(),
+        clock: Clock::from_system(),
+        chance: Chance::from_seed(1),
+        instance: "test".to_owned(),
+        metrics: QueueMetrics::default(),
+    }
+}
+
+fn transport(extension: Extension) -> Transport {
+    BoxCloneSyncService::new(tower::service_fn(move |outgoing: Outgoing| {
+        let extension = extension.clone();
+        async move {
+            let answer = extension.handle(outgoing.request).await;
+            let answer = answer.map(|body| body.map_err(|never| match never {}).boxed_unsync());
+            Ok::<http::Response<ResponseBody>, BoxError>(answer)
+        }
+    }))
+}
+
+fn count(writes: &Writes, request: &Request<Body>) {
+    let is_dry_run = request.uri().query().is_some_and(|query| query.contains("dryRun"));
+    if request.method() == Method::GET || is_dry_run {
+        return;
+    }
+    let path = request.uri().path();
+    let mut parts = path.rsplit_once("/namespaces/default/").map_or(path, |(_, rest)| rest).split('/');
+    let (resource, _, part) = (parts.next().unwrap_or_default(), parts.next(), parts.next());
+    let what = format!("{} {resource}{}", request.method(), part.map(|part| format!("/{part}")).unwrap_or_default());
+    *writes.lock().expect("nobody must panic while counting").entry(what).or_default() += 1;
+}
