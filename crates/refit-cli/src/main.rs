@@ -6,7 +6,7 @@ use clap::Parser;
 
 fn main() -> ExitCode {
     let arguments = refit_cli::Arguments::parse();
-    match refit_cli::run(arguments, &mut std::io::stdout().lock()) {
+    match refit_cli::run(arguments, &mut std::io::stdout()) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             eprintln!("refit: {}", refit_cli::chain(&error));

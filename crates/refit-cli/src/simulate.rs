@@ -82,7 +82,7 @@ impl Simulate {
     }
 }
 
-fn amount(text: &str) -> Result<IntOrString, String> {
+pub(crate) fn amount(text: &str) -> Result<IntOrString, String> {
     let amount = text.parse().map_or_else(|_| IntOrString::String(text.to_owned()), IntOrString::Int);
     refit_api::int_or_percent::Amount::parse(&amount).map(|_| amount).map_err(|error| error.to_string())
 }

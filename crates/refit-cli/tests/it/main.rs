@@ -1,0 +1,5 @@
+//! The `refit` program, run as users run it.
+
+mod apiserver;
+mod demo;
+mod up;

@@ -1,0 +1,129 @@
+//! What there is at a moment, as far as a story tells of it.
+
+use std::collections::BTreeMap;
+
+use k8s_openapi::api::core::v1::Node;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
+use kube::api::{Api, ListParams};
+use kube::{Client, ResourceExt};
+use refit_api::cluster::{Machine, MachineDeployment, MachineSet};
+use refit_api::rollout::MachineRollout;
+use refit_api::vocabulary::condition_types::{READY, ROLLING_OUT, UPDATING};
+use refit_api::vocabulary::refit::condition_types::ROLLOUT_BLOCKED;
+use refit_provider_sim::kinds::SimMachine;
+
+use crate::sample::WORKERS;
+
+/// What there is at a moment.
+#[derive(Debug, Clone, Default)]
+pub struct Picture {
+    pub machine_deployment: Option<MachineDeployment>,
+    pub machine_sets: Vec<MachineSet>,
+    /// By name.
+    pub machines: BTreeMap<String, MachineView>,
+    pub rollouts: Vec<MachineRollout>,
+}
+
+/// A machine, and what is known of its host.
+#[derive(Debug, Clone, PartialEq)]
+pub struct MachineView {
+    pub facts: Facts,
+    pub memory: Option<String>,
+    pub cpus: Option<i32>,
+    pub image: Option<String>,
+    pub kubelet_version: Option<String>,
+    pub boots: i32,
+    pub is_ready: bool,
+    pub is_deleting: bool,
+    /// What is said of an update that is under way.
+    pub updating: Option<String>,
+}
+
+/// What stays the same while a machine is changed in place.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Facts {
+    pub uid: Option<String>,
+    pub node: Option<String>,
+    pub node_uid: Option<String>,
+    pub provider_id: Option<String>,
+    pub host: Option<String>,
+    pub disk: Option<String>,
+}
+
+impl Picture {
+    /// Looks at the sample's MachineDeployment and everything below it.
+    pub async fn take(client: &Client, workload: &Client, namespace: &str) -> Result<Self, kube::Error> {
+        let all = ListParams::default();
+        let deployments: Api<MachineDeployment> = Api::namespaced(client.clone(), namespace);
+        let machine_deployment = deployments.get_opt(WORKERS).await?;
+        let machine_sets = Api::namespaced(client.clone(), namespace).list(&all).await?.items;
+        let machines: Api<Machine> = Api::namespaced(client.clone(), namespace);
+        let hosts: Api<SimMachine> = Api::namespaced(client.clone(), namespace);
+        let (machines, hosts) = (machines.list(&all).await?.items, hosts.list(&all).await?.items);
+        // The workload cluster comes up with the first machines.
+        let nodes = Api::<Node>::all(workload.clone()).list(&all).await.map(|list| list.items).unwrap_or_default();
+        let rollouts = Api::namespaced(client.clone(), namespace).list(&all).await?.items;
+        let views = machines.iter().map(|machine| (machine.name_any(), view(machine, &hosts, &nodes)));
+        Ok(Self { machine_deployment, machine_sets, machines: views.collect(), rollouts })
+    }
+
+    /// Whether as many machines as wished for are there, all of them ready and as they should be.
+    pub fn is_settled(&self) -> bool {
+        let Some(deployment) = &self.machine_deployment else { return false };
+        let (status, wished) = (&deployment.status, deployment.spec.replicas);
+        let counters = [status.replicas, status.ready_replicas, status.available_replicas, status.up_to_date_replicas];
+        let is_busy = |machine: &MachineView| machine.is_deleting || !machine.is_ready || machine.updating.is_some();
+        status.observed_generation == deployment.metadata.generation
+            && counters.iter().all(|counter| *counter == wished)
+            && i32::try_from(self.machines.len()).ok() == wished
+            && !self.machines.values().any(is_busy)
+    }
+
+    /// Why the rollout is blocked, where it is.
+    pub fn blocked(&self) -> Option<&str> {
+        let conditions = &self.machine_deployment.as_ref()?.status.conditions;
+        is_true(conditions, ROLLOUT_BLOCKED).map(|condition| condition.message.as_str())
+    }
+
+    /// What the MachineDeployment says of a rollout, where there is one.
+    pub fn rolling_out(&self) -> Option<&str> {
+        let conditions = &self.machine_deployment.as_ref()?.status.conditions;
+        is_true(conditions, ROLLING_OUT).map(|condition| condition.message.as_str())
+    }
+
+    /// What stays the same, by machine.
+    pub fn facts(&self) -> BTreeMap<String, Facts> {
+        self.machines.iter().map(|(name, machine)| (name.clone(), machine.facts.clone())).collect()
+    }
+}
+
+fn view(machine: &Machine, hosts: &[SimMachine], nodes: &[Node]) -> MachineView {
+    let sim = hosts.iter().find(|host| host.name_any() == machine.spec.infrastructure_ref.name);
+    let host = sim.and_then(|sim| sim.status.host.as_ref());
+    let node_name = machine.status.node_ref.as_ref().map(|node| node.name.clone());
+    let node = nodes.iter().find(|node| node.metadata.name == node_name);
+    let info = node.and_then(|node| node.status.as_ref()?.node_info.as_ref());
+    let conditions = &machine.status.conditions;
+    MachineView {
+        facts: Facts {
+            uid: machine.uid(),
+            node: node_name.clone(),
+            node_uid: node.and_then(ResourceExt::uid),
+            provider_id: machine.spec.provider_id.clone(),
+            host: host.map(|host| host.id.clone()),
+            disk: host.map(|host| host.disk_id.clone()),
+        },
+        memory: host.map(|host| host.memory.clone()),
+        cpus: host.map(|host| host.cpus),
+        image: host.and_then(|host| host.image.clone()),
+        kubelet_version: info.map(|info| info.kubelet_version.clone()),
+        boots: host.map_or(0, |host| host.boot_count),
+        is_ready: is_true(conditions, READY).is_some(),
+        is_deleting: machine.metadata.deletion_timestamp.is_some(),
+        updating: is_true(conditions, UPDATING).map(|condition| condition.message.clone()),
+    }
+}
+
+fn is_true<'a>(conditions: &'a [Condition], type_: &str) -> Option<&'a Condition> {
+    conditions.iter().find(|condition| condition.type_ == type_ && condition.status == "True")
+}

@@ -1,0 +1,162 @@
+//! What the user does in the middle of a rollout, and what comes of it.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use refit_plane::demo::{MachineView, Picture};
+use refit_plane::sample::{Host, Workers as Sample};
+use refit_plane::{Backend, Example, Workers};
+use serde_json::json;
+
+use crate::story::Story;
+use crate::witness::Limits;
+
+/// How long something that must not happen is waited for: longer than an update takes.
+const NOT_YET: Duration = Duration::from_millis(1500);
+
+/// Tells all stories at the same time, under one set of controllers.
+pub async fn tell(backend: &Arc<Backend>) {
+    let workers = Workers::start(backend, &Example::ALL).await.expect("the controllers must start");
+    tokio::join!(
+        machines_are_updated_in_place(backend),
+        what_nobody_covers_is_replaced(backend),
+        a_larger_wish_adds_machines(backend),
+        a_smaller_wish_takes_machines_away(backend),
+        a_second_change_overtakes_the_first(backend),
+        a_pause_stops_new_updates_and_loses_nothing(backend),
+        a_switch_to_on_delete_loses_nothing(backend),
+        a_machine_that_the_user_deletes_is_made_anew(backend),
+        a_deleted_deployment_leaves_nothing(backend),
+    );
+    workers.stop().await;
+}
+
+fn require(replicas: i32) -> Sample {
+    Sample { replicas, policy: Some("Require"), ..Sample::default() }
+}
+
+async fn machines_are_updated_in_place(backend: &Arc<Backend>) {
+    let story = Story::begin(backend, "in-place", require(3)).await;
+    let before = story.look().await.facts();
+    story.wish_memory("16Gi").await;
+    let after = story.until_memory("16Gi").await;
+    story.assert_same(&before, &after);
+    story.assert_deleted(0);
+    story.end().await;
+}
+
+async fn what_nobody_covers_is_replaced(backend: &Arc<Backend>) {
+    let story = Story::begin(backend, "replaced", Sample { replicas: 2, ..Sample::default() }).await;
+    let before = story.look().await.facts();
+    story.wish(&Host { cpus: 4, ..Host::default() }).await;
+    let has_processors = |machine: &MachineView| machine.cpus == Some(4);
+    let is_replaced = |picture: &Picture| picture.is_settled() && picture.machines.values().all(has_processors);
+    let after = story.until("all are replaced", is_replaced).await;
+    assert!(after.machines.keys().all(|name| !before.contains_key(name)));
+    story.assert_deleted(2);
+    story.end().await;
+}
+
+async fn a_larger_wish_adds_machines(backend: &Arc<Backend>) {
+    let story = Story::begin(backend, "scale-up", require(3)).await;
+    let before = story.look().await.facts();
+    story.wish_memory("16Gi").await;
+    story.until_begun().await;
+    story.witness.allow(Limits { machines: 5, updates: 1 });
+    story.patch(json!({ "spec": { "replicas": 5 } })).await;
+    let after = story.until_memory("16Gi").await;
+    story.assert_same(&before, &after);
+    assert_eq!(after.machines.len(), 5);
+    story.assert_deleted(0);
+    story.end().await;
+}
+
+async fn a_smaller_wish_takes_machines_away(backend: &Arc<Backend>) {
+    let story = Story::begin(backend, "scale-down", require(4)).await;
+    let before = story.look().await.facts();
+    story.wish_memory("16Gi").await;
+    story.until_begun().await;
+    story.patch(json!({ "spec": { "replicas": 2 } })).await;
+    let after = story.until_memory("16Gi").await;
+    assert!(after.machines.iter().all(|(name, machine)| before.get(name) == Some(&machine.facts)));
+    story.assert_deleted(2);
+    story.end().await;
+}
+
+async fn a_second_change_overtakes_the_first(backend: &Arc<Backend>) {
+    let story = Story::begin(backend, "change-again", require(3)).await;
+    let before = story.look().await.facts();
+    story.wish_memory("16Gi").await;
+    story.until_begun().await;
+    story.wish_memory("32Gi").await;
+    let after = story.until_memory("32Gi").await;
+    story.assert_same(&before, &after);
+    story.assert_deleted(0);
+    story.end().await;
+}
+
+async fn a_pause_stops_new_updates_and_loses_nothing(backend: &Arc<Backend>) {
+    let story = Story::begin(backend, "pause", require(3)).await;
+    let before = story.look().await.facts();
+    story.wish_memory("16Gi").await;
+    story.until_begun().await;
+    story.patch(json!({ "spec": { "paused": true } })).await;
+    let is_idle = |picture: &Picture| picture.machines.values().all(|it| it.updating.is_none() && it.is_ready);
+    story.until("what has begun is done", is_idle).await;
+    tokio::time::sleep(NOT_YET).await;
+    let paused = story.look().await;
+    assert!(paused.machines.values().any(|machine| machine.memory.as_deref() == Some("8Gi")), "it must wait");
+    story.assert_same(&before, &paused);
+    story.patch(json!({ "spec": { "paused": false } })).await;
+    let after = story.until_memory("16Gi").await;
+    story.assert_same(&before, &after);
+    story.assert_deleted(0);
+    story.end().await;
+}
+
+async fn a_switch_to_on_delete_loses_nothing(backend: &Arc<Backend>) {
+    let story = Story::begin(backend, "on-delete", require(3)).await;
+    let before = story.look().await.facts();
+    story.wish_memory("16Gi").await;
+    story.until_begun().await;
+    story.patch(json!({ "spec": { "rollout": { "strategy": { "type": "OnDelete", "rollingUpdate": null } } } })).await;
+    let is_idle = |picture: &Picture| picture.machines.values().all(|it| it.updating.is_none() && it.is_ready);
+    story.until("what has begun is done", is_idle).await;
+    tokio::time::sleep(NOT_YET).await;
+    let waiting = story.look().await;
+    story.assert_same(&before, &waiting);
+    story.assert_deleted(0);
+    let is_old = |machine: &MachineView| machine.memory.as_deref() == Some("8Gi");
+    let old: Vec<_> = waiting.machines.iter().filter(|(_, machine)| is_old(machine)).map(|(name, _)| name).collect();
+    assert!(!old.is_empty(), "it must wait for the user");
+    for name in &old {
+        story.delete_machine(name).await;
+    }
+    story.until_memory("16Gi").await;
+    story.assert_deleted(old.len());
+    story.end().await;
+}
+
+async fn a_machine_that_the_user_deletes_is_made_anew(backend: &Arc<Backend>) {
+    let story = Story::begin(backend, "delete-machine", require(3)).await;
+    let mut before = story.look().await.facts();
+    story.wish_memory("16Gi").await;
+    let begun = story.until_begun().await;
+    let waits = |(_, machine): &(&String, &MachineView)| machine.updating.is_none();
+    let victim = begun.machines.iter().find(waits).map(|(name, _)| name.clone()).expect("somebody must wait");
+    story.delete_machine(&victim).await;
+    before.remove(&victim);
+    let after = story.until_memory("16Gi").await;
+    story.assert_same(&before, &after);
+    story.assert_deleted(1);
+    story.end().await;
+}
+
+async fn a_deleted_deployment_leaves_nothing(backend: &Arc<Backend>) {
+    let story = Story::begin(backend, "delete-all", require(3)).await;
+    story.wish_memory("16Gi").await;
+    story.until_begun().await;
+    story.delete_deployment().await;
+    story.until_all_gone().await;
+    story.end().await;
+}
