@@ -97,7 +97,8 @@ impl Shared {
     }
 
     async fn act(&self, key: &ObjectKey, observed: &Observed, workload: &Workload, decision: Decision) -> Verdict {
-        let Decision { plan, errand, status: _, problems } = decision;
+        let Decision { plan, errand, status: _, is_quiet, problems } = decision;
+        self.note_quiet(key, observed, is_quiet);
         tracing::debug!(machine = %key, effects = plan.effects.len(), waiting_on = ?plan.waiting_on, "decided");
         let place = Places { management: &self.shell.client, workload };
         let Carried { written, failure } = carry_out(&plan.effects, &place, &self.events).await;
@@ -123,6 +124,14 @@ impl Shared {
                 again.iter().for_each(|after| self.queue.add_after(key.clone(), *after));
                 Verdict::Failed
             }
+        }
+    }
+
+    /// Remembers since when the status is held back.
+    fn note_quiet(&self, key: &ObjectKey, observed: &Observed, is_quiet: bool) {
+        if is_quiet != observed.quiet_since.is_some() {
+            let since = is_quiet.then_some(observed.now);
+            self.memories.note(key, observed.machine.metadata.uid.as_ref(), |memory| memory.quiet_since = since);
         }
     }
 

@@ -36,6 +36,9 @@ pub struct Patch {
     pub merge: Value,
     /// The version that the patch was made for, where it replaces a list or a value that others write, too.
     pub resource_version: Option<String>,
+    /// The same as operations of a JSON patch that test what they replace. Where there are some they are sent, and not the
+    /// merge: a patch of some conditions then leaves those of others alone, and no version has to be pinned for them.
+    pub operations: Option<Vec<Value>>,
 }
 
 /// The part of an object that a patch is about: each has its own endpoint.
@@ -111,7 +114,7 @@ impl Target {
 impl Patch {
     /// A patch of metadata and spec.
     pub fn object(target: Target, merge: Value) -> Self {
-        Self { target, part: Part::Object, merge, resource_version: None }
+        Self { target, part: Part::Object, merge, resource_version: None, operations: None }
     }
 
     /// The field manager of every patch.

@@ -5,7 +5,7 @@
 mod applied;
 mod repair;
 
-pub use applied::is_applied;
+pub use applied::{is_applied, is_applied_or_handed_over, is_spec_applied};
 pub use repair::{Layout, remember, repair};
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ManagedFieldsEntry;

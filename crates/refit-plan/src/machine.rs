@@ -27,6 +27,7 @@ mod owner;
 mod phase;
 mod problem;
 pub mod progress;
+mod quiet;
 mod request;
 #[cfg(test)]
 mod tests;
@@ -62,6 +63,8 @@ pub struct Decision {
     pub errand: Option<Errand>,
     /// What the status of the Machine should be. The plan writes it when it is the status's turn.
     pub status: MachineStatus,
+    /// The status is not written yet: what it would say will pass by itself. The shell remembers since when.
+    pub is_quiet: bool,
     /// What went wrong. The shell logs it, and comes back with growing delays.
     pub problems: Vec<Problem>,
 }

@@ -6,12 +6,14 @@
 //!
 //! The first write of a plan to an object of ours carries the version that was seen, so that a decision about an
 //! outdated object does nothing. The status goes before the object itself: it nearly always changes. A patch of the
-//! object that replaces a list (owners, finalizers) needs the version, too, and so goes in a round without status.
+//! object that replaces a list (owners, finalizers) needs the version, too, and so goes in a round without status. A status
+//! alone needs no version where its conditions can be replaced one by one: what it says is told anew when it is outdated.
 
 use refit_api::resource::CustomKind;
 use serde_json::{Map, Value, json};
 
 use crate::effect::{Part, Patch, Target};
+use crate::status_patch::operations;
 
 /// The patches that make one object of ours into another.
 pub(crate) struct OwnWrites {
@@ -29,8 +31,12 @@ impl OwnWrites {
             let resource_version = before.meta().resource_version.clone();
             Some(Patch { resource_version, ..Patch::object(Target::of(before), merge) })
         };
-        let status = patch(status_of).map(|patch| Patch { part: Part::Status, ..patch });
+        let mut status = patch(status_of).map(|patch| Patch { part: Part::Status, ..patch });
         let mut object = patch(object_of);
+        if let Some(patch) = status.as_mut().filter(|_| object.is_none()) {
+            patch.operations = operations(&patch.target, &before_value["status"], &after_value["status"]);
+            patch.resource_version.take_if(|_| patch.operations.is_some());
+        }
         if let Some(patch) = object.as_mut().filter(|patch| status.is_some() && !replaces_a_list(&patch.merge)) {
             patch.resource_version = None;
         }

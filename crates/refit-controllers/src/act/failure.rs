@@ -2,6 +2,7 @@
 
 use http::StatusCode;
 use kube::core::Status;
+use kube::core::response::StatusCause;
 use refit_hooks::chain;
 use refit_plan::effect::Target;
 
@@ -38,6 +39,19 @@ impl Failure {
         };
         Self { target: Box::new(target.clone()), why }
     }
+
+    /// Why operations were not carried out. The API server names no field when a test among them failed.
+    pub(super) fn of_operations(target: &Target, error: &kube::Error) -> Self {
+        let failure = Self::of(target, error);
+        match (error, failure.why) {
+            (kube::Error::Api(status), Why::Refused { words })
+                if status.code == StatusCode::UNPROCESSABLE_ENTITY.as_u16() && causes(status).is_empty() =>
+            {
+                Self { why: Why::Stale { words }, ..failure }
+            }
+            (_, why) => Self { why, ..failure },
+        }
+    }
 }
 
 impl Why {
@@ -59,8 +73,12 @@ impl Why {
 
 /// Whether all that is wrong is that the object is another one.
 fn is_precondition(status: &Status) -> bool {
-    let causes = status.details.as_ref().map(|details| details.causes.as_slice()).unwrap_or_default();
+    let causes = causes(status);
     !causes.is_empty() && causes.iter().all(|cause| PRECONDITIONS.contains(&cause.field.as_str()))
+}
+
+fn causes(status: &Status) -> &[StatusCause] {
+    status.details.as_ref().map(|details| details.causes.as_slice()).unwrap_or_default()
 }
 
 #[cfg(test)]

@@ -16,15 +16,27 @@ pub(super) async fn apply(client: Client, apply: &Apply, is_rehearsal: bool) -> 
     result.map(|object| written(target, &object)).map_err(|error| Failure::of(target, &error))
 }
 
-/// A JSON merge patch with its preconditions.
+/// A patch with its preconditions.
 pub(super) async fn patch(client: Client, patch: &Patch) -> Result<Written, Failure> {
     let params = PatchParams { field_manager: Some(Patch::MANAGER.to_owned()), ..PatchParams::default() };
-    let (api, target, body) = (api(client, &patch.target), &patch.target, Body::Merge(patch.body()));
+    let (api, target) = (api(client, &patch.target), &patch.target);
+    let body = match &patch.operations {
+        Some(operations) => Body::Json(json_patch(operations)),
+        None => Body::Merge(patch.body()),
+    };
     let result = match patch.part {
         Part::Object => api.patch(&target.name, &params, &body).await,
         Part::Status => api.patch_status(&target.name, &params, &body).await,
     };
-    result.map(|object| written(target, &object)).map_err(|error| Failure::of(target, &error))
+    let failure = |error| match patch.operations {
+        Some(_) => Failure::of_operations(target, &error),
+        None => Failure::of(target, &error),
+    };
+    result.map(|object| written(target, &object)).map_err(failure)
+}
+
+fn json_patch(operations: &[Value]) -> json_patch::Patch {
+    serde_json::from_value(Value::from(operations)).expect("operations of a plan must be a JSON patch")
 }
 
 /// Deletion of exactly this object. One that is gone already is as good as deleted.

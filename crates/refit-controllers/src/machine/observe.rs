@@ -9,6 +9,7 @@ use refit_api::owners::{self, OwnerKind};
 use refit_api::vocabulary::refit::annotations::UPDATE_PLAN;
 use refit_plan::coverage::{ContentHash, MachineSetObjects, Question};
 use refit_plan::machine::{External, NodeSeen, Observed, Updaters};
+use refit_plan::machine_set::clone::{Template, is_made_of};
 
 use super::{Shared, triggers};
 use crate::cache::{BY_CONTROL_PLANE, ObjectKey, namespaced};
@@ -25,6 +26,38 @@ pub(super) enum Seen {
     Machine(Box<Observed>, Workload),
 }
 
+/// What the MachineSet of a Machine wants it to be.
+struct Wanted {
+    set: MachineSet,
+    infrastructure: External,
+    bootstrap: External,
+}
+
+impl Wanted {
+    fn infrastructure(&self) -> Option<Template<'_>> {
+        let reference = &self.set.spec.template.spec.infrastructure_ref;
+        Some(Template { reference, object: self.infrastructure.object()? })
+    }
+
+    fn bootstrap(&self) -> Option<Template<'_>> {
+        let reference = self.set.spec.template.spec.bootstrap.config_ref.as_ref()?;
+        Some(Template { reference, object: self.bootstrap.object()? })
+    }
+
+    /// All of it as a hash. Nothing where a template cannot be read: that says nothing about the plan.
+    fn target_hash(self) -> Option<ContentHash> {
+        let wanted = MachineSetObjects {
+            machine_set: self.set,
+            infrastructure_machine_template: raw(self.infrastructure)?,
+            bootstrap_config_template: match self.bootstrap {
+                External::NotReferenced => None,
+                template => Some(raw(template)?),
+            },
+        };
+        Question::about_machine_set(wanted.clone(), wanted).ok().map(|question| question.target_hash())
+    }
+}
+
 impl Shared {
     pub(super) async fn observe(self: &Arc<Self>, key: &ObjectKey) -> Seen {
         let cache = &self.shell.cache;
@@ -39,8 +72,13 @@ impl Shared {
             self.external(key, Some(&machine.spec.infrastructure_ref)),
             self.external(key, machine.spec.bootstrap.config_ref.as_ref()),
         );
-        let target_hash = self.target_hash(key, &machine, machine_set.as_ref()).await;
+        let wanted = self.templates(key, &machine, machine_set.as_ref()).await;
         let memory = self.memories.of(key, machine.metadata.uid.as_ref());
+        let is_wanted = |object: &External, template: fn(&Wanted) -> Option<Template<'_>>| {
+            wanted.as_ref().and_then(template).zip(object.object()).is_some_and(|(it, object)| is_made_of(it, object))
+        };
+        let infrastructure_is_wanted = is_wanted(&infrastructure, Wanted::infrastructure);
+        let bootstrap_is_wanted = is_wanted(&bootstrap, Wanted::bootstrap);
         let mut observed = Observed {
             now: self.shell.clock.now(),
             active_control_plane_machines: self.active_control_plane_machines(key, &cluster),
@@ -58,7 +96,10 @@ impl Shared {
             node_deletion_error: memory.node_deletion_error,
             updaters: self.updaters(&key.namespace),
             answer: memory.answer,
-            target_hash,
+            infrastructure_is_wanted,
+            bootstrap_is_wanted,
+            target_hash: wanted.and_then(Wanted::target_hash),
+            quiet_since: memory.quiet_since,
             settings: self.settings.clone(),
         };
         observed.node = node(observed.provider_id(), workload.connected.as_ref());
@@ -75,27 +116,19 @@ impl Shared {
         self.shell.external(reference, &key.namespace, watch).await
     }
 
-    /// What the MachineSet asks for by now, as a hash, while the Machine carries a plan that was accepted for it. Nothing
-    /// where a template cannot be read: that says nothing about the plan.
-    async fn target_hash(
+    /// The templates of the MachineSet, while the Machine carries a plan that was accepted for them.
+    async fn templates(
         self: &Arc<Self>,
         key: &ObjectKey,
         machine: &Machine,
         set: Option<&MachineSet>,
-    ) -> Option<ContentHash> {
+    ) -> Option<Wanted> {
         machine.metadata.annotations.as_ref()?.get(UPDATE_PLAN)?;
-        let (set, template) = set.map(|set| (set, &set.spec.template.spec))?;
+        let set = set?.clone();
+        let template = &set.spec.template.spec;
         let infrastructure = self.external(key, Some(&template.infrastructure_ref)).await;
         let bootstrap = self.external(key, template.bootstrap.config_ref.as_ref()).await;
-        let wanted = MachineSetObjects {
-            machine_set: set.clone(),
-            infrastructure_machine_template: raw(infrastructure)?,
-            bootstrap_config_template: match bootstrap {
-                External::NotReferenced => None,
-                template => Some(raw(template)?),
-            },
-        };
-        Question::about_machine_set(wanted.clone(), wanted).ok().map(|question| question.target_hash())
+        Some(Wanted { set, infrastructure, bootstrap })
     }
 
     fn machine_set(&self, key: &ObjectKey, machine: &Machine) -> Option<MachineSet> {

@@ -114,12 +114,8 @@ fn push_status(view: &View<'_>, status: KubeadmControlPlaneStatus, decision: &mu
     let control_plane = &view.observed.control_plane;
     let [before, after] = [&control_plane.status, &status].map(|status| json!({ "status": status }));
     let Some(merge) = difference(&before, &after) else { return false };
-    let patch = Patch {
-        target: Target::of(control_plane),
-        part: Part::Status,
-        merge,
-        resource_version: control_plane.metadata.resource_version.clone(),
-    };
+    let resource_version = control_plane.metadata.resource_version.clone();
+    let patch = Patch { part: Part::Status, resource_version, ..Patch::object(Target::of(control_plane), merge) };
     decision.reports.push(Effect::Patch(patch));
     true
 }
@@ -145,6 +141,6 @@ fn observe_generation(view: &View<'_>, decision: &mut Decision) {
     if generation.is_some() && generation != control_plane.status.observed_generation && decision.ask.is_empty() {
         let merge = json!({ "status": { "observedGeneration": generation } });
         let target = Target::of(control_plane);
-        decision.patch(Patch { target, part: Part::Status, merge, resource_version: None });
+        decision.patch(Patch { part: Part::Status, ..Patch::object(target, merge) });
     }
 }

@@ -8,6 +8,7 @@ use refit_api::cluster::Machine;
 use refit_api::conditions::{NewCondition, get};
 use serde_json::json;
 
+use super::quiet::{self, Passing};
 use super::{Decision, Errand, Observed, Problem};
 use crate::effect::{Effect, Event, Patch, Target};
 use crate::merge::OwnWrites;
@@ -29,6 +30,8 @@ pub(super) struct Draft<'a> {
     pub waiting_on: Vec<WaitingOn>,
     pub problems: Vec<Problem>,
     pub errand: Option<Errand>,
+    /// What of the status will pass by itself.
+    pub passing: Option<Passing>,
     requeue_after: Option<Duration>,
 }
 
@@ -44,6 +47,7 @@ impl<'a> Draft<'a> {
             waiting_on: Vec::new(),
             problems: Vec::new(),
             errand: None,
+            passing: None,
             requeue_after: None,
         }
     }
@@ -106,26 +110,43 @@ impl<'a> Draft<'a> {
     /// once it is so.
     pub fn finish(mut self) -> Decision {
         let mut effects = std::mem::take(&mut self.first);
-        match self.completion.take() {
-            Some(completion) => effects.extend(completion),
+        let is_quiet = match self.completion.take() {
+            Some(completion) => {
+                effects.extend(completion);
+                self.seen.quiet_since.is_some()
+            }
             None => self.own_writes(&mut effects),
-        }
+        };
         effects.append(&mut self.last);
         effects.extend(self.events.into_iter().map(Effect::Emit));
         Decision {
             plan: Plan { effects, waiting_on: self.waiting_on, requeue_after: self.requeue_after },
             errand: self.errand,
             status: self.machine.status,
+            is_quiet,
             problems: self.problems,
         }
     }
 
-    fn own_writes(&mut self, effects: &mut Vec<Effect>) {
-        let writes = OwnWrites::of(&self.seen.machine, &self.machine);
+    /// The writes to the Machine itself. Tells whether that of its status is left for later.
+    fn own_writes(&mut self, effects: &mut Vec<Effect>) -> bool {
+        let end = quiet::until(self);
+        let mut wanted = self.machine.clone();
+        if let Some(end) = end {
+            self.requeue_at(end);
+            wanted.status = self.seen.machine.status.clone();
+        }
+        let writes = OwnWrites::of(&self.seen.machine, &wanted);
         if writes.collide() {
             self.requeue_in(SignedDuration::ZERO);
         }
         effects.extend(writes.in_order().map(Effect::Patch));
+        end.is_some()
+    }
+
+    /// Something of what the status says will pass by itself.
+    pub fn will_pass(&mut self, passing: Passing) {
+        self.passing = self.passing.max(Some(passing));
     }
 
     /// What is to change of metadata and spec, as the first write of a plan. It may be nothing but its precondition.

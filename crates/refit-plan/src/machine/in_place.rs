@@ -28,6 +28,7 @@ use refit_api::vocabulary::refit::{condition_types, events, reasons};
 use super::draft::Draft;
 use super::problem::Problem;
 use super::progress::Progress;
+use super::quiet::Passing;
 use crate::coverage::FrozenPlan;
 use crate::effect::Event;
 use crate::waiting::WaitingOn;
@@ -69,6 +70,7 @@ pub(super) fn reconcile(draft: &mut Draft<'_>) -> Report {
         Stage::NotUpdating => Report::default(),
         Stage::WaitingForOthers { what } => {
             draft.wait(what);
+            draft.will_pass(Passing::Update);
             Report::default()
         }
         Stage::WaitingForExtension { what } => {
@@ -89,7 +91,13 @@ pub(super) fn reconcile(draft: &mut Draft<'_>) -> Report {
             Report::default()
         }
         Stage::Finishing => completion::complete(draft),
-        Stage::Running(run) => run::go_on(draft, *run),
+        Stage::Running(run) => {
+            let report = run::go_on(draft, *run);
+            if report.updating.is_some() {
+                completion::mark(draft);
+            }
+            report
+        }
     }
 }
 

@@ -41,8 +41,14 @@ pub struct Observed {
     pub updaters: Updaters,
     /// The last answer of an updater that this process has got. One to an outdated call is not looked at.
     pub answer: Option<Answer>,
+    /// Whether the host's object is what the template of the MachineSet makes of it; no where nobody knows.
+    pub infrastructure_is_wanted: bool,
+    /// The same of the bootstrap configuration.
+    pub bootstrap_is_wanted: bool,
     /// The hash of what the objects of the Machine ask for, where the shell knows it.
     pub target_hash: Option<ContentHash>,
+    /// Since when the status is not written, because what it would say will pass by itself.
+    pub quiet_since: Option<Timestamp>,
     pub settings: Settings,
 }
 
@@ -183,7 +189,7 @@ impl Observed {
 }
 
 impl External {
-    pub(super) fn object(&self) -> Option<&Value> {
+    pub fn object(&self) -> Option<&Value> {
         match self {
             Self::Found { object, .. } => Some(object),
             Self::NotReferenced | Self::Missing | Self::Unreadable { .. } => None,

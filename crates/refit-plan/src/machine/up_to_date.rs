@@ -8,18 +8,20 @@ use refit_api::conditions::{NewCondition, Status, get};
 use refit_api::vocabulary::condition_types as types;
 
 use super::draft::Draft;
+use super::quiet::Passing;
 use crate::machine_deployment::compare_templates;
 
 /// The condition `UpToDate`; nothing for a Machine without MachineDeployment, whose owner says it.
 ///
 /// It is the MachineSet that is compared, as that is what the MachineDeployment decides by.
-pub(super) fn condition(draft: &Draft<'_>) -> Option<NewCondition> {
+pub(super) fn condition(draft: &mut Draft<'_>) -> Option<NewCondition> {
     let (set, deployment) = (draft.seen.machine_set.as_ref()?, draft.seen.machine_deployment.as_ref()?);
     let mut differences = compare_templates(&set.spec.template, &deployment.spec.template).condition_messages;
     if is_forced(draft, set, deployment) {
         differences.push("MachineDeployment spec.rolloutAfter expired".to_owned());
     }
     if !differences.is_empty() {
+        draft.will_pass(Passing::OutOfDate);
         return Some(not_up_to_date(&differences));
     }
     let updating = get(&draft.machine.status.conditions, types::UPDATING);

@@ -2,13 +2,16 @@
 
 use std::collections::BTreeMap;
 
-use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ManagedFieldsEntry, OwnerReference};
 use refit_api::cluster::ContractVersionedObjectReference;
 use refit_api::contract::{ContractField, ContractVersion, FieldTypeError, get_object, kind_from_template};
 use refit_api::owners::{self, OwnerKind};
 use refit_api::vocabulary::annotations::{CLONED_FROM_GROUP_KIND, CLONED_FROM_NAME, UPDATE_IN_PROGRESS};
 use refit_api::vocabulary::labels::CLUSTER_NAME;
+use refit_api::vocabulary::managers;
 use serde_json::{Value, json};
+
+use crate::field_ownership::is_spec_applied;
 
 /// A template, as it was read, and the reference that led to it.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -86,6 +89,18 @@ pub fn updated_object(template: Template<'_>, existing: &Value, owner: &OwnerRef
         object["metadata"]["ownerReferences"] = json!([owner]);
     }
     Ok(object)
+}
+
+/// Whether an object that is there is what the template of its new MachineSet wants: nothing is to be written but marks.
+pub fn is_made_of(template: Template<'_>, existing: &Value) -> bool {
+    let Ok(wanted) = clone(template) else { return false };
+    let entries = existing["metadata"].get("managedFields").cloned();
+    let entries: Vec<ManagedFieldsEntry> = entries.and_then(|it| serde_json::from_value(it).ok()).unwrap_or_default();
+    let is_noted = |(key, value): (String, String)| existing["metadata"]["annotations"][key] == value.as_str();
+    wanted["kind"] == existing["kind"]
+        && group(&wanted) == group(existing)
+        && cloned_from(template.reference).into_iter().all(is_noted)
+        && is_spec_applied(&wanted, existing, Some(&entries), managers::MACHINE_SET)
 }
 
 /// The reference to an object.

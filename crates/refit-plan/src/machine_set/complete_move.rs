@@ -1,15 +1,19 @@
 //! Ends the move of a machine: its objects get the spec of the new MachineSet, and its update may begin.
 //!
 //! The host's object comes first, as it is the one that is most likely refused. Nobody acts on the new specs before the
-//! last patch: it names the hook to call and takes off the mark of the move, both at once. Until it is written every
-//! write is repeated in the next pass. What extensions have accepted is on the Machine since the move.
+//! last patch: it gives the Machine its new version, names the hook to call and takes off the mark of the move, all at once.
+//! Until it is written every write is repeated in the next pass. What extensions have accepted is on the Machine since
+//! the move.
+//!
+//! An object that is what it should be is not written to, not even for its mark: whoever runs the update compares it with
+//! the same template. Upstream writes to all three in any case, and to the Machine twice.
 
 use refit_api::cluster::{Machine, MachineSet};
 use refit_api::hooks::Hook;
 use refit_api::pending_hooks;
 use refit_api::vocabulary::annotations::{PENDING_ACKNOWLEDGE_MOVE, PENDING_HOOKS, UPDATE_IN_PROGRESS};
 use refit_api::vocabulary::{events, managers};
-use serde_json::json;
+use serde_json::{Map, Value, json};
 
 use super::clone;
 use super::create::Templates;
@@ -75,42 +79,77 @@ pub fn complete_move(
             return Err(CompleteError::NotWaiting { name: name(), stage });
         }
     }
-    let objects = desired_objects(set, templates, parts)
-        .map_err(|source| CompleteError::Objects { name: name(), source: source.into() })?;
-    let begin = [begin_update(machine), started(machine)];
-    Ok(objects.into_iter().map(Effect::Apply).chain(begin).collect())
+    let failed = |source: ObjectError| CompleteError::Objects { name: name(), source: source.into() };
+    let objects = changed_objects(set, templates, parts).map_err(failed)?;
+    let begin = [begin_update(set, machine), started(machine)];
+    Ok(objects.into_iter().map(apply).map(Effect::Apply).chain(begin).collect())
 }
 
-/// The objects of a machine as its new MachineSet wants them: host, bootstrap configuration, Machine.
-pub fn desired_objects(
+/// What the writes that end the move would apply, for those who ask beforehand whether that would be accepted.
+pub fn rehearsal(
     set: &MachineSet,
     templates: Templates<'_>,
     parts: MachineParts<'_>,
 ) -> Result<Vec<Apply>, ObjectError> {
+    let mut objects = changed_objects(set, templates, parts)?;
+    let machine = moved_machine(set, parts.machine)?;
+    if !new_spec(set, parts.machine).is_empty() {
+        objects.push(serde_json::to_value(&machine).expect("a Machine must encode"));
+    }
+    Ok(objects.into_iter().map(apply).collect())
+}
+
+/// The objects of a machine that its new MachineSet wants otherwise: host, bootstrap configuration.
+fn changed_objects(
+    set: &MachineSet,
+    templates: Templates<'_>,
+    parts: MachineParts<'_>,
+) -> Result<Vec<Value>, ObjectError> {
     let owner = ownership::owner(set)?;
-    let infrastructure = clone::updated_object(templates.infrastructure_of(set), parts.infrastructure()?, &owner)?;
+    let host = Some((templates.infrastructure_of(set), parts.infrastructure()?));
     let bootstrap = match (templates.bootstrap_of(set)?, parts.bootstrap()?) {
-        (Some(template), Some(existing)) => Some(clone::updated_object(template, existing, &owner)?),
+        (Some(template), Some(existing)) => Some((template, existing)),
         (None, None) => None,
         (None, Some(_)) => return Err(incomplete(set, "bootstrap template, although its Machine has a configuration")),
         (Some(_), None) => return Err(incomplete(set, "Machine that its bootstrap template is for")),
     };
-    let machine = moved_machine(set, parts.machine)?;
-    let machine = serde_json::to_value(&machine).expect("a Machine must encode");
-    let objects = [Some(infrastructure), bootstrap, Some(machine)].into_iter().flatten();
-    Ok(objects
-        .map(|intent| Apply { target: Target::of_value(&intent), manager: managers::MACHINE_SET, intent })
-        .collect())
+    let mut changed = Vec::new();
+    for (template, existing) in host.into_iter().chain(bootstrap) {
+        let updated = clone::updated_object(template, existing, &owner)?;
+        if !clone::is_made_of(template, existing) {
+            changed.push(updated);
+        }
+    }
+    Ok(changed)
+}
+
+fn apply(intent: Value) -> Apply {
+    Apply { target: Target::of_value(&intent), manager: managers::MACHINE_SET, intent }
+}
+
+/// What changes of the Machine's own spec, as a merge patch. The rest of its template reaches it without a rollout.
+fn new_spec(set: &MachineSet, machine: &Machine) -> Map<String, Value> {
+    let (wanted, found) = (&set.spec.template.spec, &machine.spec);
+    let fields = [
+        ("version", &wanted.version, &found.version),
+        ("failureDomain", &wanted.failure_domain, &found.failure_domain),
+    ];
+    let changed = fields.into_iter().filter(|(_, wanted, found)| wanted != found);
+    changed.map(|(name, wanted, _)| (name.to_owned(), json!(wanted))).collect()
 }
 
 /// From this patch on the Machine controller runs the update.
-fn begin_update(machine: &Machine) -> Effect {
+fn begin_update(set: &MachineSet, machine: &Machine) -> Effect {
     let mut annotations = machine.metadata.annotations.clone().unwrap_or_default();
     pending_hooks::mark_pending(&mut annotations, Hook::UpdateMachine.name());
-    let merge = json!({ "metadata": { "annotations": {
+    let mut merge = json!({ "metadata": { "annotations": {
         PENDING_ACKNOWLEDGE_MOVE: null,
         PENDING_HOOKS: annotations.get(PENDING_HOOKS),
     } } });
+    let spec = new_spec(set, machine);
+    if !spec.is_empty() {
+        merge["spec"] = Value::Object(spec);
+    }
     Effect::Patch(Patch::object(Target::of(machine), merge))
 }
 

@@ -112,6 +112,7 @@ fn act(draft: &mut Draft<'_>) {
         Ok(owner) => owner,
         Err(error) => return draft.problem(Problem::Owner(error)),
     };
+    draft.is_outgoing = owner == Owner::Outgoing;
     templates::decide(draft, &owner);
     if draft.handover.hold.is_none() {
         remediation::decide(draft, &owner);

@@ -11,11 +11,12 @@ use refit_api::name_set::NameSet;
 use refit_api::owners;
 use refit_api::pending_hooks;
 use refit_api::vocabulary::annotations::{PENDING_ACKNOWLEDGE_MOVE, PENDING_HOOKS, UPDATE_IN_PROGRESS};
-use refit_api::vocabulary::labels::{DEPLOYMENT_NAME, MACHINE_TEMPLATE_HASH};
+use refit_api::naming::label_value_of;
+use refit_api::vocabulary::labels::{DEPLOYMENT_NAME, MACHINE_TEMPLATE_HASH, SET_NAME};
 use refit_api::vocabulary::refit::annotations::{UPDATE_FAILED, UPDATE_PLAN, UPDATE_PROGRESS};
 use serde_json::{Map, Value, json};
 
-use super::complete_move::{Stage, desired_objects, stage};
+use super::complete_move::{self, Stage, stage};
 use super::create::Templates;
 use super::objects::{ObjectError, name_of};
 use super::sync::MachineParts;
@@ -37,7 +38,7 @@ pub struct Move<'a> {
     pub plan: &'a FrozenPlan,
 }
 
-/// The writes that will end a move, to be sent as a dry run, in this order, before it begins.
+/// What the end of a move will apply, to be sent as a dry run, in this order, before it begins.
 #[derive(Debug, Clone, PartialEq)]
 #[must_use = "a move that was not rehearsed does not begin"]
 pub struct Rehearsal {
@@ -93,7 +94,7 @@ impl Move<'_> {
     /// What to send as a dry run first.
     pub fn rehearse(&self) -> Result<Rehearsal, NotMoved> {
         self.check()?;
-        let applies = desired_objects(self.to, self.templates, self.parts)
+        let applies = complete_move::rehearsal(self.to, self.templates, self.parts)
             .map_err(|source| NotMoved::Objects { machine: self.machine(), source: source.into() })?;
         Ok(Rehearsal { applies })
     }
@@ -111,7 +112,7 @@ impl Move<'_> {
         let machine = self.parts.machine;
         let merge = json!({ "metadata": {
             "ownerReferences": self.new_owners()?,
-            "labels": { MACHINE_TEMPLATE_HASH: self.new_hash()? },
+            "labels": { MACHINE_TEMPLATE_HASH: self.new_hash()?, SET_NAME: label_value_of(name_of(self.to)) },
             "annotations": self.marks()?,
         } });
         let resource_version = machine.metadata.resource_version.clone();
@@ -146,11 +147,11 @@ impl Move<'_> {
         }
     }
 
-    /// The target takes the place of the source. Unlike a reference that this controller applies, it blocks nothing.
+    /// The target takes the place of the source, as the target itself would write it: it has nothing to write then.
     fn new_owners(&self) -> Result<Vec<OwnerReference>, NotMoved> {
         let (source, target) = (ownership::controller(self.from)?, ownership::controller(self.to)?);
         let mut references = self.owners().to_vec();
-        owners::replace(&mut references, &source.uid, OwnerReference { block_owner_deletion: None, ..target });
+        owners::replace(&mut references, &source.uid, target);
         Ok(references)
     }
 

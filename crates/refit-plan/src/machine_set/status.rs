@@ -18,6 +18,8 @@ use crate::status_patch::status_patch;
 pub struct Observed<'a> {
     pub set: &'a MachineSet,
     pub machines: &'a Listed<&'a Machine>,
+    /// Whether a MachineDeployment, if it has one, wants its machines to be as they are here.
+    pub is_current: bool,
     /// What keeps machines from being created, in words.
     pub blockers: &'a [&'a str],
     /// The kinds of the templates that do not exist, bootstrap first.
@@ -54,7 +56,7 @@ pub fn status(observed: Observed<'_>) -> Result<MachineSetStatus, SelectorError>
     status.selector = Some(Selector::from_field(Some(&set.spec.selector))?.to_string()).filter(|text| !text.is_empty());
     let told: Vec<NewCondition> = match observed.machines {
         Listed::All(machines) => {
-            let machines = Tally::of(machines, observed.now);
+            let machines = Tally::of(machines, observed.is_current, observed.now);
             machines.write_counters(&mut status);
             machines.conditions(&observed).into()
         }
@@ -82,12 +84,11 @@ struct Tally<'a> {
 }
 
 impl<'a> Tally<'a> {
-    fn of(machines: &'a [&'a Machine], now: Timestamp) -> Self {
+    fn of(machines: &'a [&'a Machine], is_current: bool, now: Timestamp) -> Self {
         let mut tally =
             Self { machines, counters: Counters::default(), pending: 0, ready: Vec::new(), up_to_date: Vec::new() };
         for &machine in machines {
-            // Whether the MachineSet is the wanted one is the Machine controller's to say here.
-            tally.counters.add(machine, true);
+            tally.counters.add(machine, is_current);
             tally.pending += usize::from(fleet::is_pending_acknowledge(machine));
             tally.ready.push(fleet::ready(machine));
             tally.up_to_date.extend(fleet::up_to_date(machine, now));

@@ -8,7 +8,7 @@ use serde_json::{Map, Value, json};
 use super::create::{apply, metadata_intent};
 use super::objects::{ObjectError, synced_machine};
 use crate::effect::{Effect, Patch, Target};
-use crate::field_ownership::{Layout, is_applied, remember, repair};
+use crate::field_ownership::{Layout, is_applied_or_handed_over, remember, repair};
 use crate::fleet;
 use crate::ownership::replace_managed_fields;
 use crate::reading::{NotFound, Read};
@@ -77,7 +77,7 @@ fn sync_machine(set: &MachineSet, machine: &Machine) -> Result<Vec<Effect>, Obje
         return Ok(vec![replace_managed_fields(target, metadata, &entries)]);
     }
     let intent = encode(&desired);
-    let is_settled = is_applied(&intent, &encode(machine), entries, managers::MACHINE_SET);
+    let is_settled = is_applied_or_handed_over(&intent, &encode(machine), entries, managers::MACHINE_SET);
     Ok(if is_settled { Vec::new() } else { vec![apply(managers::MACHINE_SET, intent)] })
 }
 
@@ -89,7 +89,7 @@ fn sync_object(set: &MachineSet, object: &Value) -> Vec<Effect> {
     let target = Target::of_value(object);
     let repaired = repair(entries, Layout::MACHINE_SET, &target.api_version);
     let intent = metadata_intent(set, object);
-    let is_settled = is_applied(&intent, object, Some(entries), managers::MACHINE_SET_METADATA);
+    let is_settled = is_applied_or_handed_over(&intent, object, Some(entries), managers::MACHINE_SET_METADATA);
     let repair = repaired.map(|entries| replace_managed_fields(target, &metadata, &entries));
     let apply = (!is_settled).then(|| apply(managers::MACHINE_SET_METADATA, intent));
     repair.into_iter().chain(apply).collect()

@@ -22,12 +22,10 @@ pub(super) fn report<'a>(view: &View<'a>, decision: &mut Decision) -> Told<'a> {
             apply(view, machine, change, &mut after);
         }
         if *before != after {
-            decision.reports.push(Effect::Patch(Patch {
-                target: Target::of(&machine.machine),
-                part: Part::Status,
-                merge: json!({ "status": { "conditions": after } }),
-                resource_version: machine.machine.metadata.resource_version.clone(),
-            }));
+            let (target, merge) = (Target::of(&machine.machine), json!({ "status": { "conditions": after } }));
+            let resource_version = machine.machine.metadata.resource_version.clone();
+            let patch = Patch { part: Part::Status, resource_version, ..Patch::object(target, merge) };
+            decision.reports.push(Effect::Patch(patch));
         }
         all.insert(machine.name(), after);
     }

@@ -16,6 +16,7 @@ use crate::machine::draft::Draft;
 use crate::machine::errand::{Call, Errand};
 use crate::machine::phase::whole_seconds;
 use crate::machine::progress::Progress;
+use crate::machine::quiet::Passing;
 use crate::machine::request::update_machine_request;
 use crate::waiting::WaitingOn;
 
@@ -124,6 +125,9 @@ fn ask(draft: &mut Draft<'_>, mut run: Run) -> Report {
         draft.annotate(UPDATE_PROGRESS, run.progress.encode());
     }
     draft.errand = errand(draft, &run);
+    if run.progress.failures() == 0 {
+        draft.will_pass(Passing::Update);
+    }
     Report::default()
 }
 

@@ -5,6 +5,7 @@ use refit_api::pending_hooks;
 use refit_api::vocabulary::annotations::UPDATE_IN_PROGRESS;
 use refit_api::vocabulary::labels;
 use refit_api::vocabulary::refit::annotations::{UPDATE_FAILED, UPDATE_PLAN, UPDATE_PROGRESS};
+use serde_json::Value;
 
 use super::limits::{Limits, limits_of};
 use super::run::Run;
@@ -66,7 +67,7 @@ fn not_ready(draft: &Draft<'_>) -> Option<Stage> {
         return Some(waiting("waiting for the machine to be up for the first time"));
     }
     match &draft.seen.infrastructure {
-        External::Found { object, .. } if !has_annotation(object, UPDATE_IN_PROGRESS) => {
+        External::Found { object, .. } if !is_marked(object, draft.seen.infrastructure_is_wanted) => {
             return Some(waiting("waiting for the infrastructure object to be marked for the update"));
         }
         External::Found { .. } => {}
@@ -76,12 +77,17 @@ fn not_ready(draft: &Draft<'_>) -> Option<Stage> {
         }
     }
     match &draft.seen.bootstrap {
-        External::Found { object, .. } if !has_annotation(object, UPDATE_IN_PROGRESS) => {
+        External::Found { object, .. } if !is_marked(object, draft.seen.bootstrap_is_wanted) => {
             Some(waiting("waiting for the bootstrap configuration to be marked for the update"))
         }
         External::Unreadable { .. } => Some(waiting("waiting for the bootstrap configuration to be readable")),
         External::Found { .. } | External::Missing | External::NotReferenced => None,
     }
+}
+
+/// Whether the owner has given the object its new spec: it says so by a mark, unless there was nothing to give.
+fn is_marked(object: &Value, is_wanted: bool) -> bool {
+    is_wanted || has_annotation(object, UPDATE_IN_PROGRESS)
 }
 
 fn begun(draft: &mut Draft<'_>) -> Stage {

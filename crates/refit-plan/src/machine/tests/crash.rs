@@ -59,6 +59,9 @@ fn an_update_survives_a_crash_anywhere() {
     let mut timed = World::updating(Some(&["can.kubeadm", "can.firmware"]));
     timed.policy(UPDATE_TIMEOUT, "1h");
     check(timed);
+    let mut wanted = World::updating(Some(&["can.firmware"]));
+    (wanted.seen.infrastructure_is_wanted, wanted.seen.bootstrap_is_wanted) = (true, true);
+    check(wanted);
 }
 
 #[test]

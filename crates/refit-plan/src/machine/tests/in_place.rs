@@ -7,7 +7,9 @@ use serde_json::json;
 
 use super::world::{World, name};
 use crate::coverage::testing::hash;
-use crate::effect::Effect;
+use crate::effect::{Effect, Part};
+use crate::machine::observed::has_annotation;
+use crate::machine::quiet::QUIET;
 use crate::machine::*;
 
 pub(super) const FAILED: &str = "refit.dev/UpdateFailed";
@@ -55,29 +57,85 @@ fn extensions_of_a_plan_run_in_its_order_each_until_done() {
     assert_eq!(world.events, ["SuccessfulInPlaceUpdateStep", "SuccessfulInPlaceUpdate"]);
 }
 
-#[test]
-fn marks_come_off_machine_first_and_hook_last() {
-    let mut world = World::updating(None);
+/// The patches that complete an update, in their order.
+fn completion(mut world: World) -> Vec<String> {
     while !matches!(&world.seen.answer, Some(answer) if answer.call.updater == name("update.firmware")) {
         world.round();
     }
-    let effects = decide(&world.seen).plan.effects;
-    let patches: Vec<String> = effects
-        .iter()
-        .filter_map(|effect| match effect {
-            Effect::Patch(patch) => Some(format!("{} {}", patch.target.kind, patch.merge)),
-            _ => None,
-        })
-        .collect();
-    let unmark = json!({ "metadata": { "annotations": { UPDATE_IN_PROGRESS: null } } });
-    let done = json!({ "metadata": { "annotations": { PENDING_HOOKS: null } } });
+    let patch = |effect: &Effect| match effect {
+        Effect::Patch(patch) => Some(format!("{} {}", patch.target.kind, patch.merge)),
+        _ => None,
+    };
+    decide(&world.seen).plan.effects.iter().filter_map(patch).collect()
+}
+
+#[test]
+fn marks_come_off_machine_first_and_hook_last() {
+    let mark = json!({ "metadata": { "annotations": { UPDATE_IN_PROGRESS: null } } });
+    let all = json!({ "metadata": { "annotations": { UPDATE_IN_PROGRESS: null, PENDING_HOOKS: null } } });
+    let object = json!({ "metadata": {
+        "annotations": { UPDATE_IN_PROGRESS: null },
+        "labels": { "cluster.x-k8s.io/set-name": "ms1" },
+    } });
     let expected = [
-        format!("Machine {unmark}"),
-        format!("DevMachine {unmark}"),
-        format!("KubeadmConfig {unmark}"),
-        format!("Machine {done}"),
+        format!("Machine {mark}"),
+        format!("DevMachine {object}"),
+        format!("KubeadmConfig {object}"),
+        format!("Machine {all}"),
     ];
-    assert_eq!(patches, expected);
+    assert_eq!(completion(World::updating(None)), expected);
+}
+
+#[test]
+fn where_objects_need_no_marks_one_patch_of_the_machine_ends_the_update() {
+    let mut world = World::updating(None);
+    (world.seen.infrastructure_is_wanted, world.seen.bootstrap_is_wanted) = (true, true);
+    let kinds: Vec<_> = completion(world.clone()).iter().map(|patch| patch.split(' ').next().map(str::to_owned)).collect();
+    assert_eq!(kinds, ["DevMachine", "KubeadmConfig", "Machine"].map(|kind| Some(kind.to_owned())));
+    world.settle();
+    assert!(!is_marked(&world));
+}
+
+#[test]
+fn objects_that_are_as_wanted_need_no_mark_unless_the_update_lasts() {
+    let mut world = World::updating(None);
+    let unmarked = World::running().seen;
+    (world.seen.infrastructure, world.seen.bootstrap) = (unmarked.infrastructure, unmarked.bootstrap);
+    (world.seen.infrastructure_is_wanted, world.seen.bootstrap_is_wanted) = (true, true);
+    let mut slow = world.clone();
+    world.settle();
+    assert_eq!(asked(&world), ["update.firmware"]);
+    assert!(!is_marked(&world));
+
+    slow.updater = |_| Ok(UpdateMachineResponse::in_progress("half way", RetryAfterSeconds::new(30).unwrap()));
+    slow.settle();
+    let is_marked = |object: &External| object.object().is_some_and(|object| has_annotation(object, UPDATE_IN_PROGRESS));
+    assert!(is_marked(&slow.seen.infrastructure) && is_marked(&slow.seen.bootstrap));
+}
+
+#[test]
+fn what_passes_by_itself_is_not_told() {
+    let mut world = World::updating(None);
+    world.seen.machine.status = {
+        let mut settled = World::running();
+        settled.settle();
+        settled.seen.machine.status
+    };
+    let first = decide(&world.seen);
+    assert!(first.is_quiet && first.errand.is_some());
+    assert_eq!(first.plan.effects, [], "the extension may be done at once");
+    let is_told = |world: &World| {
+        let effects = decide(&world.seen).plan.effects;
+        effects.iter().any(|effect| matches!(effect, Effect::Patch(patch) if patch.part == Part::Status))
+    };
+    let mut long = world.clone();
+    long.seen.quiet_since = Some(long.seen.now - QUIET);
+    assert!(is_told(&long), "it has lasted for long enough");
+    let mut broken = world.clone();
+    broken.seen.node = NodeSeen::Missing;
+    assert!(is_told(&broken), "there is something else to tell");
+    world.seen.machine.spec.min_ready_seconds = Some(5);
+    assert!(is_told(&world), "its time must begin anew");
 }
 
 #[test]

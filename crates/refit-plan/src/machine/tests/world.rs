@@ -12,6 +12,7 @@ use serde_json::{Value, json};
 use crate::coverage::testing::frozen_plan;
 use crate::effect::{Effect, Patch, Target};
 use crate::machine::*;
+use crate::machine::quiet::QUIET;
 use crate::merge;
 use objects::observed;
 pub use objects::{decode, found, name, now};
@@ -130,7 +131,9 @@ impl World {
     /// One round. Says whether there was nothing to do.
     pub fn round(&mut self) -> bool {
         let decision = decide(&self.seen);
-        let is_quiet = decision.plan.effects.is_empty() && decision.errand.is_none();
+        let has_nothing_to_do = decision.plan.effects.is_empty() && decision.errand.is_none();
+        // What is not told now is told after a while, and nothing else happens until then.
+        self.seen.quiet_since = decision.is_quiet.then(|| self.seen.now - QUIET);
         for effect in decision.plan.effects {
             if self.is_gone || self.dies() {
                 return self.is_gone;
@@ -140,7 +143,7 @@ impl World {
         if let Some(errand) = decision.errand {
             self.run(errand);
         }
-        is_quiet || self.is_gone
+        (has_nothing_to_do && !decision.is_quiet) || self.is_gone
     }
 
     fn dies(&mut self) -> bool {

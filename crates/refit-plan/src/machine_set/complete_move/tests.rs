@@ -67,7 +67,6 @@ fn the_host_comes_first_and_the_mark_for_the_hook_last() {
     let expected = [
         "apply Host as capi-machineset",
         "apply Boot as capi-machineset",
-        "apply Machine as capi-machineset",
         "patch Machine",
         "SuccessfulStartInPlaceUpdate: Machine starting in-place update",
     ];
@@ -99,10 +98,24 @@ fn a_completed_move_has_the_specs_of_the_new_machine_set() {
 #[test]
 fn the_mark_of_the_move_goes_with_the_mark_for_the_hook() {
     let effects = pass(&world()).expect("it must be completed");
-    let Effect::Patch(patch) = &effects[3] else { panic!("it must be a patch") };
+    let Effect::Patch(patch) = &effects[2] else { panic!("it must be a patch") };
     let annotations = json!({ PENDING_ACKNOWLEDGE_MOVE: null, PENDING_HOOKS: "UpdateMachine" });
-    assert_eq!(patch.merge, json!({ "metadata": { "annotations": annotations } }));
+    let spec = json!({ "version": "v1.32.0", "failureDomain": "fd2" });
+    assert_eq!(patch.merge, json!({ "metadata": { "annotations": annotations }, "spec": spec }));
     assert_eq!(patch.target.uid.as_deref(), Some("uid-m"));
+}
+
+#[test]
+fn what_is_as_wanted_is_not_written_to() {
+    let mut store = world();
+    store.carry_out(&pass(&store).expect("it must be completed"));
+    let mut again = moved();
+    again.spec.version = new_set().spec.template.spec.version;
+    again.spec.failure_domain = new_set().spec.template.spec.failure_domain;
+    store.insert_typed(&again);
+    let effects = pass(&store).expect("it must be completed");
+    let [Effect::Patch(patch), Effect::Emit(_)] = effects.as_slice() else { panic!("{effects:?}") };
+    assert_eq!(patch.merge.get("spec"), None);
 }
 
 #[test]
@@ -191,6 +204,6 @@ fn bootstrap_on_one_side_only_is_told_in_words() {
     let config = Read::Found(object("Boot", json!({})));
     let parts = MachineParts { machine: &machine, infrastructure: &found, bootstrap: Some(&config) };
     let templates = Templates { infrastructure: &host, bootstrap: None };
-    let error = desired_objects(&set, templates, parts).expect_err("it must be refused");
+    let error = rehearsal(&set, templates, parts).expect_err("it must be refused");
     assert_eq!(error.to_string(), "MachineSet new has no bootstrap template, although its Machine has a configuration");
 }

@@ -20,6 +20,8 @@ pub(super) struct Draft<'a> {
     /// The Machines of the MachineSet by name. Nothing as long as they are not known.
     pub machines: Option<BTreeMap<&'a str, &'a ObservedMachine>>,
     pub handover: Handover,
+    /// Its MachineDeployment wants machines of another MachineSet.
+    pub is_outgoing: bool,
     /// What keeps machines from being created, in words.
     pub blockers: Vec<String>,
     /// The kinds of templates that are not there, bootstrap first.
@@ -42,6 +44,7 @@ impl<'a> Draft<'a> {
             observed,
             machines: None,
             handover: handover_of(&observed.machine_set),
+            is_outgoing: false,
             blockers: Vec::new(),
             missing_templates: Vec::new(),
             exempt: BTreeSet::new(),

@@ -21,6 +21,7 @@ pub(super) fn report(draft: &mut Draft<'_>) {
     let told = status(status::Observed {
         set: draft.set(),
         machines: &machines,
+        is_current: !draft.is_outgoing,
         blockers: &blockers,
         missing_templates: &draft.missing_templates,
         succeeded: draft.decision.problems.is_empty(),

@@ -25,6 +25,7 @@ fn observed<'a>(set: &'a MachineSet, machines: &'a Listed<&'a Machine>) -> Obser
         set,
         machines,
         blockers: &[],
+        is_current: true,
         missing_templates: &[],
         succeeded: true,
         held: None,

@@ -131,7 +131,10 @@ pub fn observed() -> Observed {
         node_deletion_error: None,
         updaters: Updaters::Registered(vec![name("update.firmware"), name("update.kubeadm")]),
         answer: None,
+        infrastructure_is_wanted: false,
+        bootstrap_is_wanted: false,
         target_hash: None,
+        quiet_since: None,
         settings: Settings::default(),
     }
 }
