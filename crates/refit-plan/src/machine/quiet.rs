@@ -11,7 +11,7 @@ use refit_api::vocabulary::condition_types as types;
 use super::draft::Draft;
 
 /// How long something must last to be told.
-pub(super) const QUIET: SignedDuration = SignedDuration::from_secs(10);
+pub(super) const QUIET: SignedDuration = SignedDuration::from_secs(20);
 
 /// What will pass by itself.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
