@@ -12,6 +12,7 @@ mod feed;
 mod index;
 mod informer;
 mod kinds;
+mod provided;
 mod sight;
 mod store;
 #[cfg(test)]
@@ -28,6 +29,7 @@ pub use index::{
 };
 pub use informer::{Informer, Subscriber};
 pub use kinds::Cache;
+pub use provided::Provided;
 pub use sight::{SEEN_LIMIT, Sight, Unseen, Written};
 pub use store::Change;
 

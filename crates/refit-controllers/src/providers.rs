@@ -1,24 +1,23 @@
 //! Objects of providers, many of a kind at a time.
 
+use std::sync::Arc;
 use std::time::Duration;
 
-use kube::api::DynamicObject;
 use refit_api::cluster::ContractVersionedObjectReference;
 use refit_hooks::chain;
 use refit_plan::machine::External;
 use refit_plan::reading::{Listed, Read, Unreadable};
 use serde_json::Value;
 
-use crate::cache::{BY_OWNER, Cache, Informer, ObjectKey, ProviderKind};
-use crate::shell::{Shell, value_of};
+use crate::cache::{BY_OWNER, Cache, Informer, ObjectKey, Provided};
+use crate::shell::Shell;
 
 /// How long the first list of a kind may hold up who needs it. After that it is not known yet.
 const LIST_LIMIT: Duration = Duration::from_secs(5);
 
 /// A kind of a provider, listed.
 pub struct ListedKind {
-    kind: ProviderKind,
-    informer: Informer<DynamicObject>,
+    informer: Informer<Provided>,
 }
 
 impl Cache {
@@ -28,7 +27,7 @@ impl Cache {
         let kind = self.provider_kind(reference).map_err(|error| unreadable(chain(&error)))?;
         let informer = self.provider(&kind.resource);
         match informer.wait_ready(LIST_LIMIT).await {
-            true => Ok(ListedKind { kind, informer }),
+            true => Ok(ListedKind { informer }),
             false => Err(unreadable("its objects are not listed yet".to_owned())),
         }
     }
@@ -57,14 +56,14 @@ impl Shell {
 
 impl ListedKind {
     /// The object of this name.
-    pub fn get(&self, namespace: &str, name: &str) -> Read<Value> {
+    pub fn get(&self, namespace: &str, name: &str) -> Arc<Read<Value>> {
         let found = self.informer.get(&ObjectKey::new(namespace, name));
-        found.map_or(Read::Missing, |object| Read::Found(value_of(&object, &self.kind.resource)))
+        found.map_or_else(|| Arc::new(Read::Missing), |object| object.read())
     }
 
     /// The objects that belong to the owner with this uid.
     fn owned(&self, owner: &str) -> Vec<Value> {
         let owned = self.informer.by(BY_OWNER, owner);
-        owned.iter().map(|object| value_of(object, &self.kind.resource)).collect()
+        owned.iter().map(|object| object.value().clone()).collect()
     }
 }

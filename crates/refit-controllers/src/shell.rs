@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 use tokio::time::timeout;
 
 use crate::act::{EventRecorder, REQUEST_LIMIT};
-use crate::cache::{Cache, Informer, ObjectKey, ProviderKind, Unseen, Written};
+use crate::cache::{Cache, Informer, ObjectKey, Provided, ProviderKind, Unseen, Written};
 use crate::chance::Chance;
 use crate::clock::Clock;
 use crate::workload::WorkloadClusters;
@@ -56,7 +56,7 @@ impl Shell {
         &self,
         reference: &ContractVersionedObjectReference,
         namespace: &str,
-        watch: impl FnOnce(&Informer<DynamicObject>),
+        watch: impl FnOnce(&Informer<Provided>),
     ) -> External {
         let kind = match self.cache.provider_kind(reference) {
             Ok(kind) => kind,
@@ -68,7 +68,7 @@ impl Shell {
             return External::Unreadable { why: format!("{} objects are not listed yet", reference.kind) };
         }
         match informer.get(&ObjectKey::new(namespace, reference.name.clone())) {
-            Some(known) => found(&kind, &known),
+            Some(known) => External::Found { object: known.value().clone(), contract: kind.contract },
             None => self.live(&kind, namespace, &reference.name).await,
         }
     }

@@ -3,15 +3,17 @@
 use std::fmt::Debug;
 use std::time::Duration;
 
-use futures::StreamExt;
 use futures::stream::BoxStream;
+use futures::{StreamExt, TryStreamExt};
 use kube::api::Api;
+use kube::core::ApiResource;
 use kube::runtime::watcher::{self, Error, Event, watcher as watch};
 
 use kube::{Error as ClientError, Resource};
 use serde::de::DeserializeOwned;
 use tokio::time::sleep;
 
+use super::provided::Provided;
 use crate::chance::Chance;
 use crate::queue::Backoff;
 
@@ -80,6 +82,26 @@ impl<K: Resource + Clone + DeserializeOwned + Debug + Send + 'static> Feed<K> {
     /// Events of the objects that have the label.
     pub fn labelled(api: Api<K>, label: &'static str) -> Self {
         Self::new(move |start| watch(api.clone(), config(start).labels(label)).boxed())
+    }
+}
+
+impl Feed<Provided> {
+    /// Events of all objects of a provider's kind.
+    pub fn provided(api: Api<Provided>, resource: &ApiResource) -> Self {
+        let resource = resource.clone();
+        Self::new(move |start| {
+            let resource = resource.clone();
+            watch(api.clone(), config(start)).map_ok(move |event| of_kind(event, &resource)).boxed()
+        })
+    }
+}
+
+fn of_kind(event: Event<Provided>, resource: &ApiResource) -> Event<Provided> {
+    match event {
+        Event::Apply(object) => Event::Apply(object.of_kind(resource)),
+        Event::InitApply(object) => Event::InitApply(object.of_kind(resource)),
+        Event::Delete(object) => Event::Delete(object.of_kind(resource)),
+        event @ (Event::Init | Event::InitDone) => event,
     }
 }
 

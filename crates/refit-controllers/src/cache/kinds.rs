@@ -8,7 +8,7 @@ use std::time::Duration;
 use futures::future::join_all;
 use k8s_openapi::api::core::v1::{Namespace, Secret};
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
-use kube::api::{Api, DynamicObject};
+use kube::api::Api;
 use kube::core::{ApiResource, PartialObjectMeta};
 use kube::{Client, Resource};
 use refit_api::cluster::{Cluster, Machine, MachineDeployment, MachineHealthCheck, MachineSet};
@@ -22,6 +22,7 @@ use tokio::time::Instant;
 use super::feed::Feed;
 use super::index::Index;
 use super::informer::Informer;
+use super::provided::Provided;
 use super::sight::{Sight, Written};
 use crate::chance::Chance;
 
@@ -53,7 +54,7 @@ pub struct Cache {
 /// A kind that appeared while the process ran.
 struct Provider {
     version: String,
-    informer: Informer<DynamicObject>,
+    informer: Informer<Provided>,
 }
 
 impl Cache {
@@ -86,13 +87,13 @@ impl Cache {
     }
 
     /// The informer of a provider's kind: begun when somebody first asks, and anew when the kind's version changes.
-    pub fn provider(&self, resource: &ApiResource) -> Informer<DynamicObject> {
+    pub fn provider(&self, resource: &ApiResource) -> Informer<Provided> {
         let name = (resource.group.clone(), resource.kind.clone());
         let mut providers = self.providers.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(known) = providers.get(&name).filter(|known| known.version == resource.version) {
             return known.informer.clone();
         }
-        let feed = Feed::of(Api::all_with(self.client.clone(), resource));
+        let feed = Feed::provided(Api::all_with(self.client.clone(), resource), resource);
         let informer = Informer::start(feed, vec![Index::OWNER, Index::CLUSTER], self.chance.clone());
         remember(&self.sights, name.clone(), informer.clone());
         providers.insert(name, Provider { version: resource.version.clone(), informer: informer.clone() });

@@ -1,12 +1,11 @@
 //! Which changes make a Cluster worth a look.
 
 use kube::Resource;
-use kube::api::DynamicObject;
 use refit_api::cluster::{ContractVersionedObjectReference, MachineDeployment};
 use refit_api::conditions::get;
 use refit_api::vocabulary::condition_types::AVAILABLE;
 
-use crate::cache::{BY_REFERENCE, Cache, Change, Informer, ObjectKey, reference};
+use crate::cache::{BY_REFERENCE, Cache, Change, Informer, ObjectKey, Provided, reference};
 use crate::context::Context;
 use crate::queue::Queue;
 use crate::workload::Listener;
@@ -54,12 +53,12 @@ pub(super) fn referenced(
     cache: &Cache,
     queue: &Queue<ObjectKey>,
     of: &ContractVersionedObjectReference,
-    informer: &Informer<DynamicObject>,
+    informer: &Informer<Provided>,
 ) {
     let (clusters, queue, group, kind) = (cache.clusters.clone(), queue.clone(), of.api_group.clone(), of.kind.clone());
     informer.subscribe(
         SUBSCRIBER,
-        Box::new(move |change: &Change<DynamicObject>| {
+        Box::new(move |change: &Change<Provided>| {
             let Some(object) = change.either() else { return };
             let key = ObjectKey::of(&**object);
             let named = reference(&group, &kind, &key.namespace, &key.name);

@@ -5,7 +5,6 @@ use std::sync::{Arc, Weak};
 
 use k8s_openapi::api::core::v1::Node;
 use kube::Resource;
-use kube::api::DynamicObject;
 use refit_api::cluster::{Cluster, GROUP, Machine, MachineDeployment, MachineSet};
 use refit_api::conditions::get;
 use refit_api::owners::{self, OwnerKind};
@@ -13,7 +12,7 @@ use refit_api::vocabulary::{annotations, condition_types};
 
 use super::Shared;
 use crate::cache::{
-    BY_CLUSTER, BY_DEPLOYMENT, BY_OWNER, BY_PROVIDER_ID, Change, Informer, ObjectKey, Subscriber, namespaced,
+    BY_CLUSTER, BY_DEPLOYMENT, BY_OWNER, BY_PROVIDER_ID, Change, Informer, ObjectKey, Provided, Subscriber, namespaced,
 };
 use crate::workload::Listener;
 
@@ -38,7 +37,7 @@ pub(super) fn subscribe(shared: &Arc<Shared>) {
 }
 
 /// Subscribes to the objects of a provider's kind, once.
-pub(super) fn subscribe_provider(shared: &Arc<Shared>, informer: &Informer<DynamicObject>) {
+pub(super) fn subscribe_provider(shared: &Arc<Shared>, informer: &Informer<Provided>) {
     informer.subscribe(NAME, told(Arc::downgrade(shared), Shared::provider_object_changed));
 }
 
@@ -94,11 +93,11 @@ impl Shared {
         self.add_all(self.shell.cache.machines.all().iter().filter(is_updating));
     }
 
-    fn provider_object_changed(&self, change: &Change<DynamicObject>) {
-        let machine = |object: &Arc<DynamicObject>| {
-            let owners = object.metadata.owner_references.as_deref().unwrap_or_default();
+    fn provider_object_changed(&self, change: &Change<Provided>) {
+        let machine = |object: &Arc<Provided>| {
+            let owners = object.meta().owner_references.as_deref().unwrap_or_default();
             let owner = owners::find(owners, OwnerKind { group: GROUP, kind: "Machine" })?;
-            Some(ObjectKey::new(object.metadata.namespace.clone().unwrap_or_default(), owner.name.clone()))
+            Some(ObjectKey::new(object.meta().namespace.clone().unwrap_or_default(), owner.name.clone()))
         };
         let keys: BTreeSet<ObjectKey> = change.both().filter_map(machine).collect();
         keys.into_iter().for_each(|key| self.queue.add(key));

@@ -71,8 +71,8 @@ fn request_kind(template: &ContractVersionedObjectReference) -> ContractVersione
 fn request(machine: &Machine, requests: Option<&ListedKind>) -> RequestSeen {
     let (namespace, name) = (machine.metadata.namespace.as_deref(), machine.metadata.name.as_deref());
     let Some(requests) = requests else { return RequestSeen::Missing };
-    match requests.get(namespace.unwrap_or_default(), name.unwrap_or_default()) {
-        Read::Found(object) => RequestSeen::Found(object),
+    match &*requests.get(namespace.unwrap_or_default(), name.unwrap_or_default()) {
+        Read::Found(object) => RequestSeen::Found(object.clone()),
         Read::Missing | Read::Unreadable(_) => RequestSeen::Missing,
     }
 }

@@ -1,10 +1,10 @@
 //! What a process remembers of MachineSets between passes. All of it can be lost: it only spares work.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use refit_api::cluster::MachineSet;
+use refit_api::cluster::{Machine, MachineSet};
 use refit_plan::machine_set::reconcile::{Observed, ObservedMachine};
 use refit_plan::machine_set::start_move::{Outcome, Rehearsed};
 use refit_plan::reading::{Listed, Read};
@@ -18,28 +18,36 @@ const REFUSAL_LIFETIME: Duration = Duration::from_secs(10);
 
 /// What is remembered of all MachineSets that there are.
 #[derive(Debug, Default)]
-pub(super) struct Memories(Mutex<BTreeMap<ObjectKey, Memory>>);
+pub(super) struct Memories(Mutex<BTreeMap<ObjectKey, Arc<Memory>>>);
 
 /// What is remembered of one MachineSet.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Memory {
+    /// What of the MachineSet its Machines were compared with.
+    compared_with: Compared,
     /// What was compared and found in order, by Machine.
-    synced: BTreeMap<String, Versions>,
+    synced: BTreeMap<String, Parts>,
     rehearsed: BTreeMap<String, (Instant, Rehearsed)>,
 }
 
-/// Everything that the comparison of a Machine depends on.
-#[derive(Debug, Clone, PartialEq)]
-struct Versions {
-    machine: Option<String>,
-    infrastructure: Option<String>,
-    bootstrap: Option<String>,
+/// What the comparison of a Machine depends on of its MachineSet.
+#[derive(Debug, Clone, Default, PartialEq)]
+struct Compared {
     generation: Option<i64>,
     labels: Option<BTreeMap<String, String>>,
 }
 
+/// What was compared of a Machine. The cache gives out the very same objects until one of them changes, and they are
+/// held here, so that it is enough to compare where they are.
+#[derive(Debug, Clone)]
+struct Parts {
+    machine: Arc<Machine>,
+    infrastructure: Arc<Read<Value>>,
+    bootstrap: Option<Arc<Read<Value>>>,
+}
+
 impl Memories {
-    pub fn get(&self, key: &ObjectKey) -> Memory {
+    pub fn get(&self, key: &ObjectKey) -> Arc<Memory> {
         self.all().get(key).cloned().unwrap_or_default()
     }
 
@@ -50,7 +58,7 @@ impl Memories {
     /// Remembers dry runs.
     pub fn rehearsed(&self, key: &ObjectKey, made: &BTreeMap<String, Rehearsed>) {
         let (now, mut all) = (Instant::now(), self.all());
-        let memory = all.entry(key.clone()).or_default();
+        let memory = Arc::make_mut(all.entry(key.clone()).or_default());
         memory.rehearsed.extend(made.iter().map(|(machine, made)| (machine.clone(), (now, made.clone()))));
     }
 
@@ -58,24 +66,29 @@ impl Memories {
     pub fn synced(&self, key: &ObjectKey, observed: &Observed, synced: &BTreeSet<String>) {
         let Listed::All(machines) = &observed.machines else { return };
         let mut all = self.all();
-        let memory = all.entry(key.clone()).or_default();
+        let memory = Arc::make_mut(all.entry(key.clone()).or_default());
         let named = machines.iter().map(|found| (name(found), found));
         let named: BTreeMap<&str, &ObservedMachine> = named.collect();
         let in_order = synced.iter().filter_map(|name| Some((name, named.get(name.as_str())?)));
-        let versions = |found: &ObservedMachine| Versions::of(&observed.machine_set, found);
-        memory.synced = in_order.map(|(name, found)| (name.clone(), versions(found))).collect();
+        memory.synced = in_order.map(|(name, found)| (name.clone(), Parts::of(found))).collect();
+        memory.compared_with = Compared::of(&observed.machine_set);
         memory.rehearsed.retain(|machine, _| named.contains_key(machine.as_str()));
     }
 
-    fn all(&self) -> MutexGuard<'_, BTreeMap<ObjectKey, Memory>> {
+    fn all(&self) -> MutexGuard<'_, BTreeMap<ObjectKey, Arc<Memory>>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl Memory {
+    /// Whether machines were compared with what the MachineSet is now.
+    pub fn is_of(&self, set: &MachineSet) -> bool {
+        self.compared_with == Compared::of(set)
+    }
+
     /// Whether the machine is as it was when it was found in order.
-    pub fn is_synced(&self, set: &MachineSet, found: &ObservedMachine) -> bool {
-        self.synced.get(name(found)).is_some_and(|versions| *versions == Versions::of(set, found))
+    pub fn is_synced(&self, found: &ObservedMachine) -> bool {
+        self.synced.get(name(found)).is_some_and(|parts| parts.are(found))
     }
 
     /// The dry runs that still count.
@@ -89,22 +102,26 @@ impl Memory {
     }
 }
 
-impl Versions {
-    fn of(set: &MachineSet, found: &ObservedMachine) -> Self {
-        Self {
-            machine: found.machine.metadata.resource_version.clone(),
-            infrastructure: version(&found.infrastructure),
-            bootstrap: found.bootstrap.as_ref().and_then(version),
-            generation: set.metadata.generation,
-            labels: set.metadata.labels.clone(),
-        }
+impl Compared {
+    fn of(set: &MachineSet) -> Self {
+        Self { generation: set.metadata.generation, labels: set.metadata.labels.clone() }
     }
 }
 
-fn version(object: &Read<Value>) -> Option<String> {
-    match object {
-        Read::Found(object) => object.pointer("/metadata/resourceVersion").and_then(Value::as_str).map(str::to_owned),
-        Read::Missing | Read::Unreadable(_) => None,
+impl Parts {
+    fn of(found: &ObservedMachine) -> Self {
+        let ObservedMachine { machine, infrastructure, bootstrap, .. } = found.clone();
+        Self { machine, infrastructure, bootstrap }
+    }
+
+    fn are(&self, found: &ObservedMachine) -> bool {
+        let is_same_bootstrap = match (&self.bootstrap, &found.bootstrap) {
+            (Some(known), Some(found)) => Arc::ptr_eq(known, found),
+            (known, found) => known.is_none() && found.is_none(),
+        };
+        Arc::ptr_eq(&self.machine, &found.machine)
+            && Arc::ptr_eq(&self.infrastructure, &found.infrastructure)
+            && is_same_bootstrap
     }
 }
 

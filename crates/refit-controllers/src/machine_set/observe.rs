@@ -143,12 +143,12 @@ async fn machines(cache: &Cache, set: &MachineSet, memory: &Memory) -> Listed<Ob
             return Listed::Unreadable(Unreadable { what: "machines".to_owned(), why: error.to_string() });
         }
     };
-    let mut kinds = Kinds::new(cache);
+    let (mut kinds, is_compared) = (Kinds::new(cache), memory.is_of(set));
     let mut observed = Vec::new();
     for machine in candidates(cache, set) {
         if machine.metadata.labels.as_ref().is_some_and(|labels| selector.matches(labels)) {
-            let mut found = kinds.observe(&machine).await;
-            found.is_synced = memory.is_synced(set, &found);
+            let mut found = kinds.observe(machine).await;
+            found.is_synced = is_compared && memory.is_synced(&found);
             observed.push(found);
         }
     }
@@ -176,17 +176,17 @@ impl<'a> Kinds<'a> {
         Self { cache, known: BTreeMap::new() }
     }
 
-    async fn observe(&mut self, machine: &Machine) -> ObservedMachine {
+    async fn observe(&mut self, machine: Arc<Machine>) -> ObservedMachine {
         let namespace = machine.metadata.namespace.as_deref().unwrap_or_default();
         let infrastructure = self.read(namespace, &machine.spec.infrastructure_ref).await;
         let bootstrap = match &machine.spec.bootstrap.config_ref {
             Some(reference) => Some(self.read(namespace, reference).await),
             None => None,
         };
-        ObservedMachine { machine: machine.clone(), infrastructure, bootstrap, is_synced: false }
+        ObservedMachine { infrastructure, bootstrap, is_synced: false, machine }
     }
 
-    async fn read(&mut self, namespace: &str, reference: &ContractVersionedObjectReference) -> Read<Value> {
+    async fn read(&mut self, namespace: &str, reference: &ContractVersionedObjectReference) -> Arc<Read<Value>> {
         let name = (reference.api_group.clone(), reference.kind.clone());
         if !self.known.contains_key(&name) {
             let listed = self.cache.listed_kind(reference).await;
@@ -194,8 +194,8 @@ impl<'a> Kinds<'a> {
         }
         match self.known.get(&name) {
             Some(Ok(listed)) => listed.get(namespace, &reference.name),
-            Some(Err(problem)) => Read::Unreadable(problem.clone()),
-            None => Read::Missing,
+            Some(Err(problem)) => Read::Unreadable(problem.clone()).into(),
+            None => Read::Missing.into(),
         }
     }
 }

@@ -9,7 +9,7 @@ use crate::waiting::WaitingOn;
 /// owned by the MachineSet, and goes with it.
 pub(super) fn decide(draft: &mut Draft<'_>) {
     let machines = draft.machines();
-    let references: Vec<_> = machines.iter().map(|found| &found.machine).collect();
+    let references: Vec<_> = machines.iter().map(|found| &*found.machine).collect();
     let effects = delete_all(draft.set(), &references);
     if machines.is_empty() {
         return draft.task(Task::of_set(draft.set(), effects));

@@ -1,6 +1,7 @@
 //! What a decision about a MachineSet looks at.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use jiff::Timestamp;
 use refit_api::cluster::{Cluster, Machine, MachineDeployment, MachineSet};
@@ -36,13 +37,13 @@ pub struct Observed {
     pub move_target: Option<MoveTarget>,
 }
 
-/// A Machine and the objects that it refers to.
+/// A Machine and the objects that it refers to, shared with whoever read them: a pass over many machines copies none.
 #[derive(Debug, Clone)]
 pub struct ObservedMachine {
-    pub machine: Machine,
-    pub infrastructure: Read<Value>,
+    pub machine: Arc<Machine>,
+    pub infrastructure: Arc<Read<Value>>,
     /// Nothing if it refers to none.
-    pub bootstrap: Option<Read<Value>>,
+    pub bootstrap: Option<Arc<Read<Value>>>,
     /// An earlier decision named it in [`Decision::synced`](super::Decision::synced), and its versions, those of its
     /// objects, and the generation and labels of the MachineSet are still the same. It is not compared again: that is
     /// what a pass over many machines costs.
@@ -77,7 +78,7 @@ impl ObservedMachine {
         MachineParts {
             machine: &self.machine,
             infrastructure: &self.infrastructure,
-            bootstrap: self.bootstrap.as_ref(),
+            bootstrap: self.bootstrap.as_deref(),
         }
     }
 

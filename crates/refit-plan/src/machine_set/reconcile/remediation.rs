@@ -14,7 +14,7 @@ use crate::machine_set::remediation::{Owner, Remediation, remediate};
 pub(super) fn decide(draft: &mut Draft<'_>, owner: &Owner) {
     draft.exempt = exempt(draft);
     let machines = draft.machines();
-    let references: Vec<&Machine> = machines.iter().map(|found| &found.machine).collect();
+    let references: Vec<&Machine> = machines.iter().map(|found| &*found.machine).collect();
     let given = Remediation {
         machines: &references,
         owner,
@@ -55,7 +55,7 @@ fn exempt(draft: &Draft<'_>) -> std::collections::BTreeSet<String> {
             && has_time_left(machine, &limits, observed.now)
     };
     let machines = draft.machines();
-    let exempt = machines.iter().map(|found| &found.machine).filter(is_exempt);
+    let exempt = machines.iter().map(|found| &*found.machine).filter(is_exempt);
     exempt.map(|machine| fleet::name(machine).to_owned()).collect()
 }
 

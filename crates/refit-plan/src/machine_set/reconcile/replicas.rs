@@ -34,7 +34,7 @@ pub(super) fn decide(draft: &mut Draft<'_>, replicas: Replicas) {
 /// What was left of interrupted creations; nothing if it is not known. What no Machine is missing for goes.
 fn clear(draft: &mut Draft<'_>, missing: usize) -> Option<Orphans> {
     let machines = draft.machines();
-    let references: Vec<_> = machines.iter().map(|found| &found.machine).collect();
+    let references: Vec<_> = machines.iter().map(|found| &*found.machine).collect();
     match orphans(draft.set(), &references, &draft.observed.provider_objects, missing) {
         Ok(mut orphans) => {
             draft.task_for_each_target(std::mem::take(&mut orphans.delete));

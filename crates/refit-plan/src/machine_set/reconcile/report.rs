@@ -47,7 +47,7 @@ fn machines<'a>(draft: &Draft<'a>) -> Option<Listed<&'a Machine>> {
     let is_gone = draft.is_deleting() && !draft.decision.tasks.is_empty() && draft.machines().is_empty();
     match (&draft.machines, draft.decision.problems.first()) {
         _ if is_gone => None,
-        (Some(_), _) => Some(Listed::All(draft.machines().iter().map(|found| &found.machine).collect())),
+        (Some(_), _) => Some(Listed::All(draft.machines().iter().map(|found| &*found.machine).collect())),
         (None, Some(problem)) => {
             Some(Listed::Unreadable(Unreadable { what: "machines".to_owned(), why: problem.to_string() }))
         }

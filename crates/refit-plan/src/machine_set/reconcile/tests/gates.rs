@@ -1,5 +1,7 @@
 //! What ends a pass early, and what is written then.
 
+use std::sync::Arc;
+
 use refit_api::conditions::get;
 use refit_api::vocabulary::annotations::{MOVE_MACHINES_TO_MACHINESET, RECEIVE_MACHINES_FROM_MACHINESETS};
 use refit_api::vocabulary::refit::annotations::HOLD;
@@ -199,7 +201,7 @@ fn a_machine_that_becomes_available_with_time_is_looked_at_again() {
             observed.machine_set.spec.template.spec.min_ready_seconds = min_ready_seconds;
             let Listed::All(machines) = &mut observed.machines else { panic!("they were read") };
             let is_kept = |type_: &str| type_ != types::AVAILABLE && (ready || type_ != types::READY);
-            machines[0].machine.status.conditions.retain(|condition| is_kept(&condition.type_));
+            Arc::make_mut(&mut machines[0].machine).status.conditions.retain(|condition| is_kept(&condition.type_));
         });
         let expected = expected.map(std::time::Duration::from_secs);
         assert_eq!(decide(&observed).requeue_after, expected, "{min_ready_seconds:?} {ready}");

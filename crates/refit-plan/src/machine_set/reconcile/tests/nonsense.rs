@@ -74,7 +74,7 @@ fn empty_versions_are_compared_with_nothing() {
 fn objects_that_are_gone_are_told_and_the_rest_is_synced() {
     let change = |observed: &mut Observed| {
         if let Listed::All(machines) = &mut observed.machines {
-            machines[0].infrastructure = Read::Missing;
+            machines[0].infrastructure = Read::Missing.into();
         }
     };
     check(change, 0, &["Machine ms-bbbbb lacks an object: Host ms-bbbbb does not exist"]);

@@ -1,6 +1,7 @@
 //! Random histories: users, crashes, late writers, any order. In the end all is as it should be.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use proptest::prelude::*;
 use refit_api::cluster::{Machine, MachineSet};
@@ -165,9 +166,9 @@ proptest! {
         set.spec.template.spec.version = version;
         set.metadata.deletion_timestamp = set.metadata.creation_timestamp.clone().filter(|_| deleting);
         let Listed::All(machines) = &mut observed.machines else { panic!("they were read") };
-        annotated(&mut machines[0].machine, &[UPDATE_IN_PROGRESS, PENDING_ACKNOWLEDGE_MOVE, PENDING_HOOKS], &of_machine);
-        machines[0].infrastructure = objects[0].clone();
-        machines[1].bootstrap = Some(objects[1].clone());
+        annotated(Arc::make_mut(&mut machines[0].machine), &[UPDATE_IN_PROGRESS, PENDING_ACKNOWLEDGE_MOVE, PENDING_HOOKS], &of_machine);
+        machines[0].infrastructure = objects[0].clone().into();
+        machines[1].bootstrap = Some(objects[1].clone().into());
         observed.templates.infrastructure = objects[2].clone();
         observed.templates.bootstrap = Some(objects[3].clone());
         observed.control_plane = Some(objects[4].clone());

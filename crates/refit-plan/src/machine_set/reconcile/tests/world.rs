@@ -119,10 +119,10 @@ impl World {
     fn observe_machine(&self, machine: Machine) -> ObservedMachine {
         let name = crate::fleet::name(&machine).to_owned();
         ObservedMachine {
-            infrastructure: self.read("Host", &name),
-            bootstrap: Some(self.read("Boot", &name)),
+            infrastructure: self.read("Host", &name).into(),
+            bootstrap: Some(self.read("Boot", &name).into()),
             is_synced: false,
-            machine,
+            machine: machine.into(),
         }
     }
 
