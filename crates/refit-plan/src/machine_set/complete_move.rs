@@ -2,20 +2,21 @@
 //!
 //! The host's object comes first, as it is the one that is most likely refused. Nobody acts on the new specs before the
 //! last patch: it names the hook to call and takes off the mark of the move, both at once. Until it is written every
-//! write is repeated in the next pass. What extensions have accepted is on the Machine since the move.
+//! write is repeated in the next pass. What extensions have accepted is on the Machine since the move. The Machine controller
+//! tells of the start, when the update is not over at once.
 
 use refit_api::cluster::{Machine, MachineSet};
 use refit_api::hooks::Hook;
 use refit_api::pending_hooks;
 use refit_api::vocabulary::annotations::{PENDING_ACKNOWLEDGE_MOVE, PENDING_HOOKS, UPDATE_IN_PROGRESS};
-use refit_api::vocabulary::{events, managers};
+use refit_api::vocabulary::managers;
 use serde_json::json;
 
 use super::clone;
 use super::create::Templates;
 use super::objects::{ObjectError, moved_machine};
 use super::sync::MachineParts;
-use crate::effect::{Apply, Effect, Event, Patch, Target};
+use crate::effect::{Apply, Effect, Patch, Target};
 use crate::fleet;
 use crate::ownership;
 
@@ -77,8 +78,7 @@ pub fn complete_move(
     }
     let objects = desired_objects(set, templates, parts)
         .map_err(|source| CompleteError::Objects { name: name(), source: source.into() })?;
-    let begin = [begin_update(machine), started(machine)];
-    Ok(objects.into_iter().map(Effect::Apply).chain(begin).collect())
+    Ok(objects.into_iter().map(Effect::Apply).chain([begin_update(machine)]).collect())
 }
 
 /// The objects of a machine as its new MachineSet wants them: host, bootstrap configuration, Machine.
@@ -112,11 +112,6 @@ fn begin_update(machine: &Machine) -> Effect {
         PENDING_HOOKS: annotations.get(PENDING_HOOKS),
     } } });
     Effect::Patch(Patch::object(Target::of(machine), merge))
-}
-
-fn started(machine: &Machine) -> Effect {
-    let message = "Machine starting in-place update";
-    Effect::Emit(Event::normal(Target::of(machine), events::SUCCESSFUL_START_IN_PLACE_UPDATE, message))
 }
 
 fn incomplete(set: &MachineSet, what: &'static str) -> ObjectError {

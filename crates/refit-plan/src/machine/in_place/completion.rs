@@ -8,7 +8,7 @@ use refit_api::vocabulary::refit::annotations::{UPDATE_FAILED, UPDATE_PLAN, UPDA
 use refit_api::vocabulary::refit::events;
 use serde_json::{Map, Value, json};
 
-use super::Report;
+use super::{Report, tell};
 use crate::coverage::FrozenPlan;
 use crate::effect::{Effect, Event, Patch, Target};
 use crate::machine::draft::Draft;
@@ -21,6 +21,12 @@ use crate::machine::observed::has_annotation;
 /// pending hook goes last: while it is there, this is done again.
 pub(super) fn complete(draft: &mut Draft<'_>) -> Report {
     let was_stopped = draft.annotations().get(UPDATE_PLAN).is_some_and(|text| has_steps_left(text));
+    if was_stopped {
+        let words = "somebody took the mark of the update off before all extensions were done";
+        draft.events.push(Event::warning(draft.target(), events::ABORTED_IN_PLACE_UPDATE, words));
+    } else {
+        tell::done(draft);
+    }
     draft.annotate(UPDATE_IN_PROGRESS, None);
     let mut effects = vec![Effect::Patch(draft.first_patch())];
     let objects = [&draft.seen.infrastructure, &draft.seen.bootstrap];
@@ -28,13 +34,6 @@ pub(super) fn complete(draft: &mut Draft<'_>) -> Report {
     effects.push(last_patch(draft));
     draft.completion = Some(effects);
     draft.requeue_in(SignedDuration::ZERO);
-    let event = if was_stopped {
-        let words = "somebody took the mark of the update off before all extensions were done";
-        Event::warning(draft.target(), events::ABORTED_IN_PLACE_UPDATE, words)
-    } else {
-        Event::normal(draft.target(), events::SUCCESSFUL_IN_PLACE_UPDATE, "the update in place is done")
-    };
-    draft.events.push(event);
     Report::default()
 }
 

@@ -69,7 +69,6 @@ fn the_host_comes_first_and_the_mark_for_the_hook_last() {
         "apply Boot as capi-machineset",
         "apply Machine as capi-machineset",
         "patch Machine",
-        "SuccessfulStartInPlaceUpdate: Machine starting in-place update",
     ];
     assert_eq!(order, expected);
 }
