@@ -28,16 +28,18 @@ resource! {
         plural: "machinerollouts",
         short_names: &["mro"],
         columns: &[
-            Column::string("Kind", ".spec.targetRef.kind", "The kind of object that rolls out"),
+            Column::string("Kind", ".spec.targetRef.kind", "The kind of object that rolls out").wide(),
             Column::string("Target", ".spec.targetRef.name", "The object that rolls out"),
-            Column::string("Policy", ".spec.policy", "Whether machines may be replaced"),
+            Column::string("Policy", ".spec.policy", "Whether machines may be replaced").wide(),
             Column::string("Decision", ".status.decision", "What was decided"),
+            Column::string("State", ".status.state", "Whether it moves"),
             Column::integer("Machines", ".status.progress.machines", "Machines that the rollout is about"),
             Column::integer("Updated", ".status.progress.updated", "Machines that are done"),
             Column::integer("Updating", ".status.progress.updating", "Machines that are being updated in place"),
+            Column::integer("Waiting", ".status.progress.waiting", "Machines that wait for their turn"),
             Column::integer("Failed", ".status.progress.failed", "Machines whose update failed for good"),
-            Column::string("Message", ".status.message", "Why, or why not, in one line").wide(),
             Column::age(),
+            Column::string("Message", ".status.message", "Why it stands where it does, in one line"),
         ],
         ..Definition::BASE
     }
@@ -66,7 +68,9 @@ pub struct MachineRolloutSpec {
 pub struct MachineRolloutStatus {
     /// What was decided.
     pub decision: Option<RolloutDecision>,
-    /// Why, or why not, in one line.
+    /// Whether it moves.
+    pub state: Option<RolloutState>,
+    /// Why it stands where it does, in one line.
     #[schemars(length(min = 1, max = 1024))]
     pub message: Option<String>,
     /// Every field that changes, and who covers it.
@@ -92,6 +96,14 @@ pub struct MachineRolloutStatus {
         extend("x-kubernetes-list-type" = "map", "x-kubernetes-list-map-keys" = ["machine"])
     )]
     pub failures: Vec<MachineFailure>,
+    /// Machines that wait, and on what: first those whose update has begun, then those whose turn has not come. The first few
+    /// of them; how many there are is in `progress`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(
+        length(max = 10),
+        extend("x-kubernetes-list-type" = "map", "x-kubernetes-list-map-keys" = ["machine"])
+    )]
+    pub waiting: Vec<WaitingMachine>,
     /// When the first machine was touched.
     #[schemars(with = "Option<schema::Time>")]
     pub start_time: Option<Time>,
@@ -116,6 +128,25 @@ pub enum RolloutDecision {
     Replace,
     /// Nothing is done, and nothing is touched: a field is not covered and the policy forbids replacing.
     Blocked,
+}
+
+/// Whether a rollout moves.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub enum RolloutState {
+    /// It is not known yet whether extensions cover the change. Their answers lead out.
+    Deciding,
+    /// Machines change, as fast as the budget lets them.
+    Progressing,
+    /// Somebody has paused the MachineDeployment, its Cluster or the control plane.
+    Paused,
+    /// Machines change when a user deletes them.
+    OnDelete,
+    /// Nothing moves before somebody does something. The message says why.
+    Blocked,
+    /// All machines are as they should be.
+    Completed,
+    /// Another change came before the end.
+    Overtaken,
 }
 
 /// A field that changes.
@@ -192,16 +223,28 @@ pub struct MachineFailure {
     /// The Machine.
     #[schemars(length(min = 1, max = 253))]
     pub machine: String,
-    /// The extension that failed, as `handler.extensionconfig`.
-    #[schemars(length(min = 1, max = 512))]
+    /// The extension that failed, by the name of its ExtensionConfig.
+    #[schemars(length(min = 1, max = 253))]
     pub extension: Option<String>,
-    /// How often it was tried.
+    /// How often it has failed.
     #[schemars(range(min = 0))]
     pub attempts: i32,
     /// What the extension said last.
     #[schemars(length(min = 1, max = 1024))]
     pub message: String,
-    /// Since when it fails.
+    /// Since when the update has failed for good, or is under way.
     #[schemars(with = "schema::Time")]
     pub since: Time,
+}
+
+/// A machine that waits.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct WaitingMachine {
+    /// The Machine.
+    #[schemars(length(min = 1, max = 253))]
+    pub machine: String,
+    /// What it waits for.
+    #[schemars(length(min = 1, max = 256))]
+    pub on: String,
 }

@@ -5,6 +5,7 @@ use std::ops::Deref;
 use crate::answers::Answers;
 use crate::cache::ObjectKey;
 use crate::queue::{Backoff, Queue, QueueMetrics};
+use crate::reasons::Reasons;
 use crate::shell::Shell;
 
 /// What the controllers of one process share. Clones are the same.
@@ -13,13 +14,15 @@ pub struct Context {
     pub shell: Shell,
     /// What extensions have said of changes.
     pub answers: Answers,
+    /// What rollouts wait for.
+    pub reasons: Reasons,
     pub metrics: QueueMetrics,
 }
 
 impl Context {
     /// Nobody was asked anything yet.
     pub fn new(shell: Shell, metrics: QueueMetrics) -> Self {
-        Self { shell, answers: Answers::default(), metrics }
+        Self { shell, answers: Answers::default(), reasons: Reasons::default(), metrics }
     }
 
     /// An empty queue, shown in the metrics under `name`.

@@ -26,6 +26,7 @@ pub mod machine_rollout;
 pub mod machine_set;
 pub mod providers;
 pub mod queue;
+pub mod reasons;
 pub mod serve;
 pub mod shell;
 pub mod workload;

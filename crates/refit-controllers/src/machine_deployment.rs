@@ -61,7 +61,10 @@ impl Controller for MachineDeployments {
 
     async fn pass(&self, key: &ObjectKey) -> Pass {
         let (mut pass, cache) = (Pass::default(), &self.context.cache);
-        let Some(deployment) = cache.machine_deployments.get(key) else { return pass };
+        let Some(deployment) = cache.machine_deployments.get(key) else {
+            self.context.reasons.forget_deployment(key);
+            return pass;
+        };
         let cluster = ObjectKey::new(key.namespace.clone(), deployment.spec.cluster_name.clone());
         let Some(cluster) = cache.clusters.get(&cluster) else {
             pass.problem(key, &NoCluster { name: cluster.name });
@@ -69,6 +72,7 @@ impl Controller for MachineDeployments {
         };
         let decision = self.decide(key, &deployment, &cluster).await;
         let Decision { plan, .. } = &decision;
+        self.context.reasons.note_deployment(key, &plan.waiting_on);
         tracing::debug!(machine_deployment = %key, effects = plan.effects.len(), waiting_on = ?plan.waiting_on, "decided");
         pass.carried(key, carry_out(&decision.reports, &self.context.client, &self.events).await);
         pass.carried(key, carry_out(&decision.plan.effects, &self.context.client, &self.events).await);

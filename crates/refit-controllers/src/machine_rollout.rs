@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
-use jiff::Timestamp;
 use refit_api::cluster::{Cluster, Machine, MachineDeployment, MachineSet};
 use refit_api::hooks::RawObject;
 use refit_api::rollout::MachineRollout;
@@ -14,12 +14,16 @@ use refit_plan::machine_deployment::compare_templates;
 use refit_plan::machine_deployment::decide::answer_key;
 use refit_plan::machine_rollout::{Observed, decide};
 use refit_plan::reading::Read;
+use tokio::time::Instant;
 
 use crate::act::{EventRecorder, carry_out};
 use crate::cache::{BY_OWNER, Change, ObjectKey};
 use crate::context::Context;
 use crate::controller::{Controller, Pass};
 use crate::queue::Queue;
+
+/// How often at most one rollout is looked at. Each look counts all of its machines, and is a write at most.
+const PACE: Duration = Duration::from_secs(1);
 
 /// The name under which changes are subscribed to.
 const SUBSCRIBER: &str = "machine-rollout";
@@ -28,20 +32,21 @@ const SUBSCRIBER: &str = "machine-rollout";
 pub struct MachineRollouts {
     context: Context,
     events: EventRecorder,
-    /// When a status was written last, by MachineDeployment.
-    written: Mutex<BTreeMap<ObjectKey, Timestamp>>,
+    /// When they were looked at last, by MachineDeployment.
+    looked: Mutex<BTreeMap<ObjectKey, Instant>>,
 }
 
 impl MachineRollouts {
-    /// Subscribes to MachineDeployments: their status changes with everything that is told.
+    /// Subscribes to MachineDeployments, whose status changes with nearly everything that is told, and to what they wait for.
     pub fn new(context: Context, queue: &Queue<ObjectKey>) -> Self {
         let to = queue.clone();
         let add = move |change: &Change<MachineDeployment>| {
             change.either().into_iter().for_each(|deployment| to.add(ObjectKey::of(&**deployment)));
         };
         context.cache.machine_deployments.subscribe(SUBSCRIBER, Box::new(add));
+        context.reasons.tell(queue);
         let events = context.recorder(components::MACHINE_DEPLOYMENT);
-        Self { context, events, written: Mutex::default() }
+        Self { context, events, looked: Mutex::default() }
     }
 
     /// What extensions said of the change from any MachineSet that still has machines.
@@ -96,19 +101,27 @@ impl MachineRollouts {
             new: new.map(|set| &**set),
             machines: &machines.iter().map(|machine| &**machine).collect::<Vec<_>>(),
             coverage: coverage.as_ref(),
+            waiting_on: &self.context.reasons.of(key),
             rollouts: &rollouts.iter().map(|rollout| &**rollout).collect::<Vec<_>>(),
-            written: self.written().get(key).copied(),
         });
-        if plan.effects.iter().any(|effect| matches!(effect, Effect::Patch(_))) {
-            self.written().insert(key.clone(), self.context.clock.now());
+        // What has just been created says nothing yet.
+        match plan.effects.iter().any(|effect| matches!(effect, Effect::Apply(_))) {
+            true => pass.again(Some(Duration::ZERO)),
+            false => drop(self.looked().insert(key.clone(), Instant::now())),
         }
         pass.carried(key, carry_out(&plan.effects, &self.context.client, &self.events).await);
         pass.again(plan.requeue_after);
         pass
     }
 
-    fn written(&self) -> MutexGuard<'_, BTreeMap<ObjectKey, Timestamp>> {
-        self.written.lock().unwrap_or_else(PoisonError::into_inner)
+    /// How long to wait before the next look.
+    fn too_early(&self, key: &ObjectKey) -> Option<Duration> {
+        let since = self.looked().get(key)?.elapsed();
+        PACE.checked_sub(since).filter(|left| !left.is_zero())
+    }
+
+    fn looked(&self) -> MutexGuard<'_, BTreeMap<ObjectKey, Instant>> {
+        self.looked.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -118,9 +131,14 @@ impl Controller for MachineRollouts {
     async fn pass(&self, key: &ObjectKey) -> Pass {
         let cache = &self.context.cache;
         let Some(deployment) = cache.machine_deployments.get(key) else {
-            self.written().remove(key);
+            self.looked().remove(key);
             return Pass::default();
         };
+        if let Some(left) = self.too_early(key) {
+            let mut pass = Pass::default();
+            pass.again(Some(left));
+            return pass;
+        }
         let cluster = cache.clusters.get(&ObjectKey::new(key.namespace.clone(), deployment.spec.cluster_name.clone()));
         match cluster {
             // On a server without the kind, rollouts go on and are not written down.

@@ -96,6 +96,7 @@ impl Controller for MachineSets {
         let mut pass = Pass::default();
         let Some(set) = self.context.cache.machine_sets.get(key) else {
             self.memories.forget(key);
+            self.context.reasons.forget_set(key);
             return pass;
         };
         let memory = self.memories.get(key);
@@ -105,6 +106,7 @@ impl Controller for MachineSets {
         };
         let decision = self.decide(key, &mut observed, &mut pass).await;
         tracing::debug!(machine_set = %key, tasks = decision.tasks.len(), waiting_on = ?decision.waiting_on, "decided");
+        self.context.reasons.note_set(&set, &decision.waiting_on);
         self.carry_out(key, &decision, &mut pass).await;
         self.memories.synced(key, &observed, &decision.synced);
         decision.problems.iter().for_each(|problem| pass.problem(key, problem));

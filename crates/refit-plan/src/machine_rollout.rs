@@ -1,12 +1,15 @@
 //! Decides what is written down of the rollouts of a MachineDeployment: one MachineRollout for each, for people.
 //!
-//! Nothing is decided by reading it. It follows the MachineDeployment and its machines, a few seconds behind them at
-//! most, so that a rollout of many machines does not cost a write for each step of each machine.
+//! Nothing is decided by reading it. It follows the MachineDeployment and its machines, a moment behind them, as whoever calls
+//! does so about once a second: a rollout of many machines must not cost a write for each step of each machine.
 
+mod machines;
 mod progress;
 mod record;
+mod tell;
 #[cfg(test)]
 mod tests;
+mod words;
 
 use std::time::Duration;
 
@@ -23,12 +26,13 @@ use crate::ownership::controller;
 use crate::plan::Plan;
 use crate::policy;
 use crate::status_patch::status_patch;
+use crate::waiting::WaitingOn;
 
 /// How many rollouts of a MachineDeployment are kept, the one that is going on among them.
 pub const KEPT: usize = 10;
 
-/// How far what is written may lag behind what is so, while nothing but counters and words change.
-const LAG: Duration = Duration::from_secs(2);
+/// How soon to look again while machines are being updated: the words of extensions change without any other event.
+const REFRESH: Duration = Duration::from_secs(5);
 
 /// Everything that the decision may look at.
 #[derive(Debug, Clone)]
@@ -42,10 +46,10 @@ pub struct Observed<'a> {
     pub machines: &'a [&'a Machine],
     /// What extensions said of the change, if they were asked.
     pub coverage: Option<&'a Coverage>,
+    /// What the MachineDeployment waits for, and then its MachineSets, by their last decisions.
+    pub waiting_on: &'a [WaitingOn],
     /// All that are owned by the MachineDeployment.
     pub rollouts: &'a [&'a MachineRollout],
-    /// When the status of the one that is going on was written last, by this process.
-    pub written: Option<Timestamp>,
 }
 
 /// Decides what to write.
@@ -78,20 +82,16 @@ fn is_closed(rollout: &MachineRollout) -> bool {
     rollout.status.completion_time.is_some()
 }
 
-/// Writes what has changed: at once what people wait for, counters after a while.
+/// Writes what has changed, and tells people what they would otherwise have to look for.
 fn follow(observed: &Observed<'_>, rollout: &MachineRollout, plan: &mut Plan) {
     let status = record::status(observed, rollout);
-    let counted = MachineRolloutStatus {
-        progress: status.progress.clone(),
-        message: status.message.clone(),
-        start_time: status.start_time.clone(),
-        ..rollout.status.clone()
-    };
-    let lag = observed.written.map(|written| observed.now.duration_since(written));
-    let left = lag.and_then(|lag| LAG.checked_sub(lag.unsigned_abs()));
-    match left {
-        Some(left) if !left.is_zero() && status == counted && status != rollout.status => plan.requeue(left),
-        _ => plan.effects.extend(write(rollout, status)),
+    if status.progress.as_ref().is_some_and(|progress| progress.updating > 0) {
+        plan.requeue(REFRESH);
+    }
+    let events = tell::events(observed.deployment, &rollout.status, &status);
+    if let Some(patch) = write(rollout, status) {
+        plan.effects.push(patch);
+        plan.effects.extend(events.into_iter().map(Effect::Emit));
     }
 }
 

@@ -15,7 +15,7 @@ impl Shared {
             Errand::Ask { call, request } => {
                 let namespace = self.shell.namespace(&key.namespace);
                 let response = self.shell.extensions.update_machine(&call.updater, &namespace, *request).await;
-                let response = response.map_err(|error| chain(&error));
+                let response = response.map_err(|error| error.own_words());
                 let answer = Answer { call, at: self.shell.clock.now(), response };
                 self.memories.note(key, uid, |memory| memory.answer = Some(answer));
             }

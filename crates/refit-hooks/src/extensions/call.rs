@@ -37,6 +37,16 @@ pub enum CallProblem {
 }
 
 impl CallError {
+    /// What a person has to know who knows whose words these are: the extension's own, if it said that it failed.
+    pub fn own_words(&self) -> String {
+        match &self.problem {
+            CallProblem::Response(NotSuccessful::Status(StatusError::Failure { message })) if !message.is_empty() => {
+                message.clone()
+            }
+            problem => chain(problem),
+        }
+    }
+
     /// The error with its causes, in one line.
     pub fn words(&self) -> String {
         chain(self)

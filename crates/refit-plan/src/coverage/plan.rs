@@ -45,6 +45,8 @@ pub struct FrozenPlan {
     /// What the machine becomes.
     pub target: ContentHash,
     remaining: Vec<CanonicalName>,
+    /// Those that are done, in the order in which they ran. For people: nothing depends on it.
+    done: Vec<CanonicalName>,
 }
 
 /// Why an annotation is no plan.
@@ -87,13 +89,15 @@ struct Encoded {
     question: String,
     target: String,
     run: Vec<String>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    done: Vec<String>,
 }
 
 impl UpdatePlan {
     /// The plan as a Machine carries it, with everything still to run.
     pub fn freeze(&self) -> FrozenPlan {
         let remaining = self.steps.iter().map(|step| step.name.clone()).collect();
-        FrozenPlan { question: self.question.clone(), target: self.target.clone(), remaining }
+        FrozenPlan { question: self.question.clone(), target: self.target.clone(), remaining, done: Vec::new() }
     }
 }
 
@@ -101,6 +105,11 @@ impl FrozenPlan {
     /// The extensions that are still to run, in order.
     pub fn remaining(&self) -> &[CanonicalName] {
         &self.remaining
+    }
+
+    /// The extensions that are done, in the order in which they ran.
+    pub fn done(&self) -> &[CanonicalName] {
+        &self.done
     }
 
     /// The extension whose turn it is. None: the update is done.
@@ -116,7 +125,8 @@ impl FrozenPlan {
     /// The plan without its first extension, for whoever knows by other means that it is this one which is done.
     #[must_use]
     pub(crate) fn without_first(&self) -> Self {
-        Self { remaining: self.remaining.iter().skip(1).cloned().collect(), ..self.clone() }
+        let (first, rest) = self.remaining.split_at(self.remaining.len().min(1));
+        Self { remaining: rest.to_vec(), done: [&self.done[..], first].concat(), ..self.clone() }
     }
 
     /// The plan for a machine whose last one was not run to its end: what that one had still to run comes first.
@@ -133,11 +143,13 @@ impl FrozenPlan {
 
     /// The value of the annotation.
     pub fn encode(&self) -> String {
+        let text = |names: &[CanonicalName]| names.iter().map(ToString::to_string).collect();
         let encoded = Encoded {
             version: VERSION,
             question: self.question.to_string(),
             target: self.target.to_string(),
-            run: self.remaining.iter().map(ToString::to_string).collect(),
+            run: text(&self.remaining),
+            done: text(&self.done),
         };
         serde_json::to_string(&encoded).expect("strings and a number must encode")
     }
@@ -156,6 +168,7 @@ impl FrozenPlan {
             question: hash("question", &encoded.question)?,
             target: hash("target", &encoded.target)?,
             remaining: decode_names(&encoded.run)?,
+            done: decode_names(&encoded.done)?,
         })
     }
 }
@@ -217,6 +230,7 @@ mod tests {
         assert_eq!(plan.next_extension(), Some(&name("a.kubeadm")));
         let plan = plan.without(&name("a.kubeadm")).expect("it is its turn");
         assert_eq!((plan.next_extension(), plan.question.clone()), (None, hash("q")));
+        assert_eq!(plan.done(), [name("b.firmware"), name("a.kubeadm")]);
         assert_eq!(FrozenPlan::decode(&plan.encode()).expect("an empty plan must decode"), plan);
     }
 

@@ -9,6 +9,7 @@ mod completion;
 mod limits;
 mod run;
 mod stage;
+mod tell;
 
 use std::collections::BTreeMap;
 
@@ -75,6 +76,7 @@ pub(super) fn reconcile(draft: &mut Draft<'_>) -> Report {
         }
         Stage::WaitingForExtension { what } => {
             draft.wait(what.clone());
+            tell::at_work(draft, &what);
             Report::updating(updating_in_place(&what))
         }
         Stage::Impossible => {

@@ -4,6 +4,7 @@ mod conditions;
 mod crash;
 mod deletion;
 mod in_place;
+mod in_place_events;
 mod in_place_failure;
 mod node;
 mod properties;

@@ -1,17 +1,13 @@
 //! How far a rollout is, counted over machines. Each counts once.
 
 use refit_api::cluster::Machine;
-use refit_api::conditions::{get, is_true};
+use refit_api::conditions::is_true;
 use refit_api::owners;
-use refit_api::rollout::{MachineFailure, RolloutProgress};
+use refit_api::rollout::RolloutProgress;
 use refit_api::vocabulary::refit::condition_types::UPDATE_FAILED;
 
 use super::Observed;
-use crate::coverage::{MAX_WORDS, shortened};
 use crate::machine::is_updating;
-
-/// As many failures as the schema takes.
-const MAX_FAILURES: usize = 100;
 
 /// Whether a machine is not what it should be.
 pub(super) fn is_due(observed: &Observed<'_>) -> bool {
@@ -39,33 +35,18 @@ pub(super) fn count(observed: &Observed<'_>) -> RolloutProgress {
     progress
 }
 
-/// Machines whose update failed, with what is said of that.
-pub(super) fn failures(observed: &Observed<'_>) -> Vec<MachineFailure> {
-    let failed = observed.machines.iter().filter(|machine| is_failed(machine));
-    failed.filter_map(|machine| failure(machine)).take(MAX_FAILURES).collect()
-}
-
-fn failure(machine: &Machine) -> Option<MachineFailure> {
-    let condition = get(&machine.status.conditions, UPDATE_FAILED)?;
-    let words = if condition.message.is_empty() { &condition.reason } else { &condition.message };
-    Some(MachineFailure {
-        machine: machine.metadata.name.clone()?,
-        extension: None,
-        attempts: 0,
-        message: shortened(words.clone(), MAX_WORDS),
-        since: condition.last_transition_time.clone(),
-    })
-}
-
-fn is_failed(machine: &Machine) -> bool {
+/// Whether its update failed for good.
+pub(super) fn is_failed(machine: &Machine) -> bool {
     is_true(&machine.status.conditions, UPDATE_FAILED)
 }
 
-fn is_busy(machine: &Machine) -> bool {
+/// Whether it is being updated, or about to be.
+pub(super) fn is_busy(machine: &Machine) -> bool {
     machine.metadata.annotations.as_ref().is_some_and(is_updating)
 }
 
-fn is_of_new(observed: &Observed<'_>, machine: &Machine) -> bool {
+/// Whether the MachineSet of the wanted template has it.
+pub(super) fn is_of_new(observed: &Observed<'_>, machine: &Machine) -> bool {
     let uid = observed.new.and_then(|set| set.metadata.uid.as_deref()).unwrap_or_default();
     owners::is_controlled_by_uid(machine.metadata.owner_references.as_deref().unwrap_or_default(), uid)
 }

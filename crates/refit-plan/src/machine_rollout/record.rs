@@ -1,15 +1,14 @@
 //! What is written down of a rollout.
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
-use refit_api::conditions::{self, get, is_true};
+use refit_api::conditions::{self, get};
 use refit_api::policy::InPlacePolicy;
-use refit_api::rollout::{FieldChange, MachineRollout, MachineRolloutStatus, RolloutDecision};
-use refit_api::vocabulary::condition_types::ROLLING_OUT;
+use refit_api::rollout::{FieldChange, MachineRollout, MachineRolloutStatus, RolloutDecision, RolloutState};
 use refit_api::vocabulary::refit::condition_types::ROLLOUT_BLOCKED;
 use refit_api::vocabulary::refit::reasons::NOT_BLOCKED;
 
-use super::{Observed, progress};
-use crate::coverage::{Changes, Coverage, ExtensionAnswer, MAX_WORDS, Verdict, shortened};
+use super::{Observed, machines, progress, words};
+use crate::coverage::{Changes, Coverage, ExtensionAnswer, Verdict};
 
 /// As many changes and extensions as the schema takes.
 const MAX_CHANGES: usize = 512;
@@ -27,13 +26,14 @@ pub(super) fn status(observed: &Observed<'_>, rollout: &MachineRollout) -> Machi
     if status.start_time.is_none() && (progress.updating > 0 || progress.updated > 0) {
         status.start_time = Some(Time(observed.now));
     }
-    status.failures = progress::failures(observed);
-    status.message = Some(message(observed)).filter(|words| !words.is_empty());
     if progress::is_done(observed, &progress) {
         status.completion_time = Some(Time(observed.now));
-        status.message = Some("all machines are up-to-date".to_owned());
     }
     status.progress = Some(progress);
+    status.failures = machines::failures(observed);
+    status.state = Some(words::state(observed, &status));
+    status.message = Some(words::message(observed, &status)).filter(|words| !words.is_empty());
+    status.waiting = machines::waiting(observed, status.message.as_deref());
     status.observed_generation = rollout.metadata.generation.filter(|number| *number > 0);
     let said = get(&observed.deployment.status.conditions, ROLLOUT_BLOCKED);
     let blocked = conditions::mirror(said, NOT_BLOCKED, conditions::refit::rollout_not_blocked());
@@ -43,8 +43,13 @@ pub(super) fn status(observed: &Observed<'_>, rollout: &MachineRollout) -> Machi
 
 /// The status of a rollout that will not be finished.
 pub(super) fn overtaken(observed: &Observed<'_>, rollout: &MachineRollout) -> MachineRolloutStatus {
-    let message = Some("overtaken by another change".to_owned());
-    MachineRolloutStatus { message, completion_time: Some(Time(observed.now)), ..rollout.status.clone() }
+    MachineRolloutStatus {
+        state: Some(RolloutState::Overtaken),
+        message: Some("overtaken by another change".to_owned()),
+        waiting: Vec::new(),
+        completion_time: Some(Time(observed.now)),
+        ..rollout.status.clone()
+    }
 }
 
 /// What was decided, who covers what, and what nobody does.
@@ -79,15 +84,4 @@ fn changes(left: &Changes, answers: &[ExtensionAnswer]) -> Vec<FieldChange> {
     });
     let uncovered = left.listed.iter().map(|change| change.to_status(None));
     covered.chain(uncovered).take(MAX_CHANGES).collect()
-}
-
-/// What is in the way of the rollout, or else what it is about.
-fn message(observed: &Observed<'_>) -> String {
-    let conditions = &observed.deployment.status.conditions;
-    let type_ = if is_true(conditions, ROLLOUT_BLOCKED) { ROLLOUT_BLOCKED } else { ROLLING_OUT };
-    let words = get(conditions, type_).map(|it| it.message.clone()).unwrap_or_default();
-    // How many machines are left is a counter.
-    let words =
-        if type_ == ROLLING_OUT { words.split_once('\n').map(|(_, rest)| rest.to_owned()) } else { Some(words) };
-    shortened(words.unwrap_or_default(), MAX_WORDS)
 }

@@ -6,20 +6,21 @@
 //! the move.
 //!
 //! An object that is what it should be is not written to, not even for its mark: whoever runs the update compares it with
-//! the same template. Upstream writes to all three in any case, and to the Machine twice.
+//! the same template. Upstream writes to all three in any case, and to the Machine twice. The Machine controller tells of
+//! the start, when the update is not over at once.
 
 use refit_api::cluster::{Machine, MachineSet};
 use refit_api::hooks::Hook;
 use refit_api::pending_hooks;
 use refit_api::vocabulary::annotations::{PENDING_ACKNOWLEDGE_MOVE, PENDING_HOOKS, UPDATE_IN_PROGRESS};
-use refit_api::vocabulary::{events, managers};
+use refit_api::vocabulary::managers;
 use serde_json::{Map, Value, json};
 
 use super::clone;
 use super::create::Templates;
 use super::objects::{ObjectError, moved_machine};
 use super::sync::MachineParts;
-use crate::effect::{Apply, Effect, Event, Patch, Target};
+use crate::effect::{Apply, Effect, Patch, Target};
 use crate::fleet;
 use crate::ownership;
 
@@ -81,8 +82,7 @@ pub fn complete_move(
     }
     let failed = |source: ObjectError| CompleteError::Objects { name: name(), source: source.into() };
     let objects = changed_objects(set, templates, parts).map_err(failed)?;
-    let begin = [begin_update(set, machine), started(machine)];
-    Ok(objects.into_iter().map(apply).map(Effect::Apply).chain(begin).collect())
+    Ok(objects.into_iter().map(apply).map(Effect::Apply).chain([begin_update(set, machine)]).collect())
 }
 
 /// What the writes that end the move would apply, for those who ask beforehand whether that would be accepted.
@@ -151,11 +151,6 @@ fn begin_update(set: &MachineSet, machine: &Machine) -> Effect {
         merge["spec"] = Value::Object(spec);
     }
     Effect::Patch(Patch::object(Target::of(machine), merge))
-}
-
-fn started(machine: &Machine) -> Effect {
-    let message = "Machine starting in-place update";
-    Effect::Emit(Event::normal(Target::of(machine), events::SUCCESSFUL_START_IN_PLACE_UPDATE, message))
 }
 
 fn incomplete(set: &MachineSet, what: &'static str) -> ObjectError {

@@ -2,6 +2,7 @@
 
 mod backends;
 mod kills;
+mod kubectl;
 mod scenarios;
 mod story;
 mod witness;

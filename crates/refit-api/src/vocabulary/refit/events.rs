@@ -16,8 +16,14 @@ pub const ABORTED_IN_PLACE_UPDATE: &str = "AbortedInPlaceUpdate";
 
 // On MachineDeployments and KubeadmControlPlanes.
 
-/// Machines are to change, and it is decided how.
+/// Machines are to change.
 pub const ROLLOUT_STARTED: &str = "RolloutStarted";
+/// It is decided how they change: in place, or by others that take their place.
+pub const ROLLOUT_DECIDED: &str = "RolloutDecided";
+/// Somebody has paused it.
+pub const ROLLOUT_PAUSED: &str = "RolloutPaused";
+/// What was paused or blocked goes on.
+pub const ROLLOUT_RESUMED: &str = "RolloutResumed";
 /// All machines are as they should be.
 pub const ROLLOUT_COMPLETED: &str = "RolloutCompleted";
 /// Warning: machines are to change, and none will until somebody does something.

@@ -9,7 +9,7 @@ use refit_api::vocabulary::refit::annotations::{UPDATE_FAILED, UPDATE_PLAN, UPDA
 use refit_api::vocabulary::refit::events;
 use serde_json::{Map, Value, json};
 
-use super::Report;
+use super::{Report, tell};
 use crate::coverage::FrozenPlan;
 use crate::effect::{Effect, Event, Patch, Target};
 use crate::machine::draft::Draft;
@@ -26,6 +26,12 @@ use crate::machine::observed::{External, has_annotation};
 pub(super) fn complete(draft: &mut Draft<'_>) -> Report {
     let was_stopped = draft.annotations().get(UPDATE_PLAN).is_some_and(|text| has_steps_left(text));
     let objects: Vec<Effect> = objects(draft).filter_map(|object| released(draft, object)).collect();
+    if was_stopped {
+        let words = "somebody took the mark of the update off before all extensions were done";
+        draft.events.push(Event::warning(draft.target(), events::ABORTED_IN_PLACE_UPDATE, words));
+    } else {
+        tell::done(draft);
+    }
     draft.annotate(UPDATE_IN_PROGRESS, None);
     let mark = draft.first_patch();
     for key in [UPDATE_PLAN, UPDATE_PROGRESS, UPDATE_FAILED] {
@@ -40,13 +46,6 @@ pub(super) fn complete(draft: &mut Draft<'_>) -> Report {
         std::iter::once(Effect::Patch(mark)).chain(objects).chain([Effect::Patch(rest)]).collect()
     });
     draft.requeue_in(SignedDuration::ZERO);
-    let event = if was_stopped {
-        let words = "somebody took the mark of the update off before all extensions were done";
-        Event::warning(draft.target(), events::ABORTED_IN_PLACE_UPDATE, words)
-    } else {
-        Event::normal(draft.target(), events::SUCCESSFUL_IN_PLACE_UPDATE, "the update in place is done")
-    };
-    draft.events.push(event);
     Report::default()
 }
 

@@ -5,13 +5,11 @@ use refit_api::conditions::machine::{in_place_update_failed, updating_in_place};
 use refit_api::conditions::{NewCondition, refit};
 use refit_api::hooks::CanonicalName;
 use refit_api::vocabulary::refit::annotations::{UPDATE_FAILED, UPDATE_PLAN, UPDATE_PROGRESS};
-use refit_api::vocabulary::refit::events;
 
 use super::answer::Outcome;
 use super::limits::Limits;
-use super::{Report, completion};
+use super::{Report, completion, tell};
 use crate::coverage::FrozenPlan;
-use crate::effect::Event;
 use crate::machine::draft::Draft;
 use crate::machine::errand::{Call, Errand};
 use crate::machine::phase::whole_seconds;
@@ -105,7 +103,10 @@ fn in_progress(draft: &mut Draft<'_>, run: &Run, until: Timestamp, words: &str) 
     } else {
         draft.errand = errand(draft, run);
     }
-    Report::updating(updating_in_place(words))
+    let said = run.said(words);
+    tell::at_work(draft, &said);
+    // Of one that says nothing it is said who it is, which tells it from one that was not asked yet.
+    Report::updating(updating_in_place(if words.is_empty() { &said } else { words }))
 }
 
 /// Asks, unless the last try has just failed.
@@ -144,8 +145,7 @@ fn done(draft: &mut Draft<'_>, run: Run) -> Report {
     draft.annotate(UPDATE_PLAN, Some(plan.encode()));
     let Some(next) = plan.next_extension() else { return completion::complete(draft) };
     let words = format!("{updater} is done, {} is next", next.extension_config());
-    let event = Event::normal(draft.target(), events::SUCCESSFUL_IN_PLACE_UPDATE_STEP, words.clone());
-    draft.events.push(event);
+    tell::next(draft, &words);
     draft.requeue_in(jiff::SignedDuration::ZERO);
     Report::updating(updating_in_place(&words))
 }
@@ -159,6 +159,7 @@ fn failed(draft: &mut Draft<'_>, run: &Run, said: String) -> Report {
         return timed_out(draft, run, &said);
     }
     let progress = run.progress.failed(draft.seen.now);
+    tell::try_failed(draft, &said);
     let said = match run.limits.retries {
         Some(retries) => format!("{said} (try {} of {})", progress.failures(), retries.saturating_add(1)),
         None => format!("{said} (try {})", progress.failures()),
@@ -167,8 +168,6 @@ fn failed(draft: &mut Draft<'_>, run: &Run, said: String) -> Report {
     if let Some(retry_at) = progress.retry_at {
         draft.requeue_at(retry_at);
     }
-    let event = Event::warning(draft.target(), events::FAILED_IN_PLACE_UPDATE_ATTEMPT, said.clone());
-    draft.events.push(event);
     Report::updating(in_place_update_failed(said))
 }
 
@@ -181,8 +180,7 @@ fn timed_out(draft: &mut Draft<'_>, run: &Run, said: &str) -> Report {
 fn give_up(draft: &mut Draft<'_>, run: &Run, said: String, failed: fn(String) -> NewCondition) -> Report {
     draft.annotate(UPDATE_PROGRESS, run.progress.given_up().encode());
     draft.annotate(UPDATE_FAILED, Some(run.plan.as_ref().map(|plan| plan.question.to_string()).unwrap_or_default()));
-    let event = Event::warning(draft.target(), events::FAILED_IN_PLACE_UPDATE, said.clone());
-    draft.events.push(event);
+    tell::given_up(draft, &said, run.progress.failures().saturating_add(1));
     let machines = vec![draft.name()];
     draft.waiting_on.push(WaitingOn::FailedUpdates { machines });
     Report { updating: Some(in_place_update_failed(said.clone())), failed: Some(failed(said)) }

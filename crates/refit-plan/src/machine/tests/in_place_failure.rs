@@ -132,7 +132,7 @@ fn an_update_that_takes_too_long_has_failed() {
     world.later(1);
     world.settle();
     assert_eq!(world.condition(FAILED), "True TimedOut: not done after 90s: update.firmware: half way");
-    assert_eq!(world.events, ["FailedInPlaceUpdate"]);
+    assert_eq!(world.events, ["SuccessfulStartInPlaceUpdate", "FailedInPlaceUpdate"]);
 }
 
 #[test]

@@ -31,6 +31,8 @@ pub struct World {
     pub calls: Vec<Call>,
     /// The reasons of the events.
     pub events: Vec<&'static str>,
+    /// Their words.
+    pub told: Vec<String>,
     /// The Machine is gone.
     pub is_gone: bool,
     /// How many effects are carried out before the process dies, once.
@@ -47,6 +49,7 @@ impl World {
             updater,
             calls: Vec::new(),
             events: Vec::new(),
+            told: Vec::new(),
             is_gone: false,
             crash_after: None,
             carried_out: 0,
@@ -58,6 +61,7 @@ impl World {
         let mut world = Self::running();
         world.settle();
         world.events.clear();
+        world.told.clear();
         world.carried_out = 0;
         world
     }
@@ -167,7 +171,10 @@ impl World {
                     self.seen.node = NodeSeen::Missing;
                 }
             }
-            Effect::Emit(event) => self.events.push(event.reason),
+            Effect::Emit(event) => {
+                self.events.push(event.reason);
+                self.told.push(event.message.clone());
+            }
             Effect::Apply(apply) => panic!("the Machine controller applies nothing: {apply:?}"),
         }
     }

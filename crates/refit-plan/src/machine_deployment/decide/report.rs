@@ -4,13 +4,11 @@ use std::collections::BTreeMap;
 
 use refit_api::cluster::{MachineDeploymentStatus, MachineSet};
 use refit_api::conditions::{self, NewCondition, PausedBy};
-use refit_api::vocabulary::condition_types::ROLLING_OUT;
-use refit_api::vocabulary::refit::events::ROLLOUT_COMPLETED;
 
 use super::pass::Pass;
 use super::wishes::strategy;
 use super::{Decision, Observed};
-use crate::effect::{Effect, Event, Target};
+use crate::effect::{Effect, Target};
 use crate::machine_deployment::Strategy;
 use crate::machine_deployment::status::{self, Fleet, is_complete};
 use crate::status_patch::status_patch;
@@ -41,19 +39,12 @@ pub(super) fn counted(pass: &Pass<'_>, decision: &mut Decision) {
 pub(super) fn rollout(pass: &Pass<'_>, decision: &mut Decision) -> bool {
     let Some(mut status) = status_of(pass, decision) else { return false };
     let deployment = pass.observed.deployment;
-    let (about, before) = (|| Target::of(deployment), &deployment.status.conditions);
     let blocked = waiting::blocked(&decision.plan.waiting_on);
-    let event = waiting::blocked_event(about(), &blocked, before);
+    let event = waiting::blocked_event(Target::of(deployment), &blocked, &deployment.status.conditions);
     set(pass.observed, &mut status, blocked);
     push(pass.observed, &status, decision);
     decision.reports.extend(event.map(Effect::Emit));
-    let is_complete = is_complete(deployment, &status);
-    let has_ended = |type_| conditions::is_true(before, type_) && conditions::is_false(&status.conditions, type_);
-    if is_complete && has_ended(ROLLING_OUT) {
-        let event = Event::normal(about(), ROLLOUT_COMPLETED, "All machines are up-to-date");
-        decision.reports.push(Effect::Emit(event));
-    }
-    is_complete
+    is_complete(deployment, &status)
 }
 
 fn status_of(pass: &Pass<'_>, decision: &mut Decision) -> Option<MachineDeploymentStatus> {

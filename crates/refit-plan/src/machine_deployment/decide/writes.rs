@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use refit_api::cluster::MachineSet;
 use refit_api::vocabulary::annotations::{REVISION, REVISION_HISTORY};
-use refit_api::vocabulary::refit::events::ROLLOUT_STARTED;
+use refit_api::vocabulary::refit::events::{ROLLOUT_COMPLETED, ROLLOUT_STARTED};
 use serde_json::json;
 
 use super::Decision;
@@ -30,7 +30,10 @@ pub(super) fn decide(pass: &Pass<'_>, wishes: &Wishes, plan: &Plan, is_complete:
     if is_complete {
         let old: Vec<_> = pass.old.iter().map(|old| old.set).collect();
         let machines = pass.observed.machines.all().unwrap_or_default();
-        decision.plan.effects.extend(delete_drained(deployment, &old, machines));
+        let drained = delete_drained(deployment, &old, machines);
+        let is_over = !drained.is_empty();
+        decision.plan.effects.extend(drained);
+        decision.plan.effects.extend(is_over.then(|| completed(pass)));
     }
     if decision.problems.is_empty() {
         decision.plan.effects.extend(observe_generation(pass));
@@ -93,6 +96,13 @@ fn started(pass: &Pass<'_>) -> Option<Effect> {
     let message = || format!("Rolling out to MachineSet {name}: {why}");
     let about = Target::of(pass.observed.deployment);
     is_rollout.then(|| Effect::Emit(Event::normal(about, ROLLOUT_STARTED, message())))
+}
+
+/// Tells that a rollout is over: its machines are there and available, and what they were before is gone. That
+/// is so once.
+fn completed(pass: &Pass<'_>) -> Effect {
+    let about = Target::of(pass.observed.deployment);
+    Effect::Emit(Event::normal(about, ROLLOUT_COMPLETED, "All machines are up-to-date"))
 }
 
 /// Only who did everything has dealt with the generation.
