@@ -3,11 +3,11 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use refit_plane::Backend;
 use refit_plane::sample::Workers as Sample;
-use refit_plane::{Backend, Example, Workers};
-use tokio::runtime::{Builder, Runtime};
 use tokio::time::sleep;
 
+use crate::life::Life;
 use crate::story::Story;
 
 /// How long each of them lives: from before the caches are filled to after an update.
@@ -38,23 +38,4 @@ pub async fn tell(backend: &Arc<Backend>) {
     story.assert_deleted(0);
     story.end().await;
     life.kill();
-}
-
-/// Everybody who works, on a runtime of their own: what ends with it, ends wherever it is.
-struct Life(Runtime);
-
-impl Life {
-    fn begin(backend: &Arc<Backend>) -> Self {
-        let runtime = Builder::new_multi_thread().worker_threads(2).enable_all().build();
-        let (runtime, backend) = (runtime.expect("a runtime must start"), Arc::clone(backend));
-        runtime.spawn(async move {
-            let _workers = Workers::start(&backend, &Example::ALL).await.expect("the controllers must start");
-            std::future::pending::<()>().await;
-        });
-        Self(runtime)
-    }
-
-    fn kill(self) {
-        self.0.shutdown_background();
-    }
 }

@@ -1,7 +1,12 @@
 //! A management plane from end to end, on the embedded server and on a real one.
 
 mod backends;
+mod chaos;
+mod dice;
+mod history;
+mod judge;
 mod kills;
+mod life;
+mod merge;
 mod scenarios;
 mod story;
-mod witness;

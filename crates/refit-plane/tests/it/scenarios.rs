@@ -8,8 +8,7 @@ use refit_plane::sample::{Host, Workers as Sample};
 use refit_plane::{Backend, Example, Workers};
 use serde_json::json;
 
-use crate::story::Story;
-use crate::witness::Limits;
+use crate::story::{Plot, Story};
 
 /// How long something that must not happen is waited for: longer than an update takes.
 const NOT_YET: Duration = Duration::from_millis(1500);
@@ -46,7 +45,8 @@ async fn machines_are_updated_in_place(backend: &Arc<Backend>) {
 }
 
 async fn what_nobody_covers_is_replaced(backend: &Arc<Backend>) {
-    let story = Story::begin(backend, "replaced", Sample { replicas: 2, ..Sample::default() }).await;
+    let plot = Plot { is_covered: false, ..Sample { replicas: 2, ..Sample::default() }.into() };
+    let story = Story::begin(backend, "replaced", plot).await;
     let before = story.look().await.facts();
     story.wish(&Host { cpus: 4, ..Host::default() }).await;
     let has_processors = |machine: &MachineView| machine.cpus == Some(4);
@@ -62,7 +62,6 @@ async fn a_larger_wish_adds_machines(backend: &Arc<Backend>) {
     let before = story.look().await.facts();
     story.wish_memory("16Gi").await;
     story.until_begun().await;
-    story.witness.allow(Limits { machines: 5, updates: 1 });
     story.patch(json!({ "spec": { "replicas": 5 } })).await;
     let after = story.until_memory("16Gi").await;
     story.assert_same(&before, &after);
