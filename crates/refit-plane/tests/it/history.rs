@@ -15,6 +15,7 @@ use kube::{Client, Resource, ResourceExt};
 use refit_api::cluster::{Machine, MachineDeployment, MachineSet};
 use refit_provider_sim::kinds::{SimBootstrapConfig, SimMachine};
 use serde::de::DeserializeOwned;
+use tokio::sync::watch;
 use tokio::task::JoinHandle;
 use tokio::time::Instant;
 
@@ -43,8 +44,10 @@ pub struct History {
     seen: Arc<Mutex<Vec<Entry>>>,
     /// The Nodes of the workload cluster: another server, with versions of its own.
     nodes: Arc<Mutex<Vec<(String, String)>>>,
-    /// Something was missed, or the watch was not answered in time.
+    /// Something may have been missed.
     gaps: Arc<Mutex<Vec<String>>>,
+    /// How many states there are.
+    count: watch::Sender<usize>,
     began: Instant,
     watching: Vec<JoinHandle<()>>,
 }
@@ -52,7 +55,8 @@ pub struct History {
 impl History {
     pub fn begin(client: &Client, namespace: &str) -> Self {
         let (seen, nodes, gaps) = (Arc::default(), Arc::default(), Arc::default());
-        let mut history = Self { seen, nodes, gaps, began: Instant::now(), watching: Vec::new() };
+        let count = watch::Sender::new(0);
+        let mut history = Self { seen, nodes, gaps, count, began: Instant::now(), watching: Vec::new() };
         history.watch(client, namespace, Object::Deployment);
         history.watch(client, namespace, Object::Set);
         history.watch(client, namespace, Object::Machine);
@@ -71,6 +75,24 @@ impl History {
     /// Since the watches began.
     pub fn elapsed(&self) -> Duration {
         self.began.elapsed()
+    }
+
+    /// Waits for a state that may be over soon.
+    pub async fn until_seen(&self, is_it: impl Fn(&Object) -> bool) {
+        let (mut count, mut looked_at) = (self.count.subscribe(), 0);
+        loop {
+            let is_seen = lock(&self.seen)[looked_at..].iter().any(|entry| is_it(&entry.object));
+            if is_seen {
+                return;
+            }
+            looked_at = *count.borrow_and_update();
+            let _ = count.wait_for(|count| *count > looked_at).await;
+        }
+    }
+
+    /// Waits until something is written.
+    pub async fn until_news(&self) {
+        let _ = self.count.subscribe().changed().await;
     }
 
     /// All states so far, in the order in which they were written.
@@ -114,10 +136,11 @@ impl History {
         K: Resource<DynamicType = (), Scope = k8s_openapi::NamespaceResourceScope>,
         K: Clone + std::fmt::Debug + DeserializeOwned + Send + 'static,
     {
-        let (seen, began) = (Arc::clone(&self.seen), self.began);
+        let (seen, began, count) = (Arc::clone(&self.seen), self.began, self.count.clone());
         let note = move |it: K, is_gone| {
             let version = it.resource_version().and_then(|version| version.parse().ok()).unwrap_or_default();
             lock(&seen).push(Entry { version, at: began.elapsed(), is_gone, object: object(Box::new(it)) });
+            count.send_modify(|count| *count += 1);
         };
         let api = Api::namespaced(client.clone(), namespace);
         self.watching.push(tokio::spawn(follow(api, note, Arc::clone(&self.gaps))));

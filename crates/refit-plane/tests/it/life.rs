@@ -13,8 +13,11 @@ impl Life {
         let runtime = Builder::new_multi_thread().worker_threads(2).enable_all().build();
         let (runtime, backend) = (runtime.expect("a runtime must start"), Arc::clone(backend));
         runtime.spawn(async move {
-            let _workers = Workers::start(&backend, &Example::ALL).await.expect("the controllers must start");
-            std::future::pending::<()>().await;
+            match Workers::start(&backend, &Example::ALL).await {
+                Ok(_workers) => std::future::pending::<()>().await,
+                // As a rule, they were killed before they began.
+                Err(error) => println!("nobody works: {error}"),
+            }
         });
         Self(runtime)
     }

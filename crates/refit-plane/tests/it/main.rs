@@ -8,5 +8,7 @@ mod judge;
 mod kills;
 mod life;
 mod merge;
+mod never_again;
 mod scenarios;
 mod story;
+mod stranger;

@@ -3,11 +3,14 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use futures::FutureExt;
+use futures::future::join_all;
 use refit_plane::demo::{MachineView, Picture};
 use refit_plane::sample::{Host, Workers as Sample};
 use refit_plane::{Backend, Example, Workers};
 use serde_json::json;
 
+use crate::never_again;
 use crate::story::{Plot, Story};
 
 /// How long something that must not happen is waited for: longer than an update takes.
@@ -16,17 +19,19 @@ const NOT_YET: Duration = Duration::from_millis(1500);
 /// Tells all stories at the same time, under one set of controllers.
 pub async fn tell(backend: &Arc<Backend>) {
     let workers = Workers::start(backend, &Example::ALL).await.expect("the controllers must start");
-    tokio::join!(
-        machines_are_updated_in_place(backend),
-        what_nobody_covers_is_replaced(backend),
-        a_larger_wish_adds_machines(backend),
-        a_smaller_wish_takes_machines_away(backend),
-        a_second_change_overtakes_the_first(backend),
-        a_pause_stops_new_updates_and_loses_nothing(backend),
-        a_switch_to_on_delete_loses_nothing(backend),
-        a_machine_that_the_user_deletes_is_made_anew(backend),
-        a_deleted_deployment_leaves_nothing(backend),
-    );
+    join_all([
+        machines_are_updated_in_place(backend).boxed_local(),
+        what_nobody_covers_is_replaced(backend).boxed_local(),
+        a_larger_wish_adds_machines(backend).boxed_local(),
+        a_smaller_wish_takes_machines_away(backend).boxed_local(),
+        a_second_change_overtakes_the_first(backend).boxed_local(),
+        a_pause_stops_new_updates_and_loses_nothing(backend).boxed_local(),
+        a_switch_to_on_delete_loses_nothing(backend).boxed_local(),
+        a_machine_that_the_user_deletes_is_made_anew(backend).boxed_local(),
+        a_deleted_deployment_leaves_nothing(backend).boxed_local(),
+        never_again::tell(backend).boxed_local(),
+    ])
+    .await;
     workers.stop().await;
 }
 

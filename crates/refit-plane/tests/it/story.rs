@@ -19,7 +19,7 @@ use refit_plane::Backend;
 use refit_plane::demo::{Facts, Picture};
 use refit_plane::sample::{self, CLUSTER, WORKERS};
 use serde_json::{Value, json};
-use tokio::time::{Instant, sleep};
+use tokio::time::{Instant, sleep, timeout};
 
 use crate::history::{History, Object};
 use crate::merge::merge;
@@ -27,7 +27,9 @@ use record::Record;
 
 /// How long one step may take on a machine that does much else.
 pub const LIMIT: Duration = Duration::from_secs(180);
-pub const EVERY: Duration = Duration::from_millis(100);
+/// How often it is looked at what there is, as long as something happens, and otherwise.
+pub const EVERY: Duration = Duration::from_millis(300);
+const AT_LEAST_EVERY: Duration = Duration::from_secs(1);
 
 /// What is special about a story.
 #[derive(Debug, Clone)]
@@ -49,7 +51,6 @@ pub struct Story {
     backend: Arc<Backend>,
     plot: Plot,
     record: Record,
-    /// The version of the server when the machines were there.
     settled_at: u64,
 }
 
@@ -136,6 +137,15 @@ impl Story {
         }
     }
 
+    pub fn plot(&self) -> &Plot {
+        &self.plot
+    }
+
+    /// The version of the server when the machines were there.
+    pub fn settled_at(&self) -> u64 {
+        self.settled_at
+    }
+
     pub fn workload(&self) -> Client {
         self.backend.workloads().client(&self.name, CLUSTER)
     }
@@ -156,17 +166,14 @@ impl Story {
                 self.fail(&format!("it takes too long until {what}"));
             }
             sleep(EVERY).await;
+            let _ = timeout(AT_LEAST_EVERY, self.history.until_news()).await;
         }
     }
 
     /// Waits for a state that may be over soon: every one is looked at.
     pub async fn until_seen(&self, what: &str, is_it: impl Fn(&Object) -> bool) {
-        let began = Instant::now();
-        while !self.history.entries().iter().any(|entry| is_it(&entry.object)) {
-            if began.elapsed() > LIMIT {
-                self.fail(&format!("it takes too long until {what}"));
-            }
-            sleep(Duration::from_millis(2)).await;
+        if timeout(LIMIT, self.history.until_seen(is_it)).await.is_err() {
+            self.fail(&format!("it takes too long until {what}"));
         }
     }
 
