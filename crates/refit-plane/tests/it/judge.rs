@@ -5,6 +5,8 @@
 
 mod bounds;
 mod identity;
+#[cfg(test)]
+mod tests;
 mod view;
 
 use std::collections::BTreeSet;

@@ -2,6 +2,7 @@
 
 mod backends;
 mod chaos;
+mod deaf;
 mod dice;
 mod history;
 mod judge;

@@ -259,7 +259,7 @@ impl Story {
 
     /// Tells what the user did and what was seen last, and ends.
     pub fn fail(&self, what: &str) -> ! {
-        panic!("{}: {what}\n{}\n{}", self.name, self.record, record::last_states(&self.history.entries()));
+        panic!("{}: {what}\n{}\n{}", self.name, self.record, record::states(&self.history.entries()));
     }
 }
 

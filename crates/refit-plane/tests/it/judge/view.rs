@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use kube::ResourceExt;
 use refit_api::cluster::{Machine, MachineDeployment, MachineSet};
-use refit_api::vocabulary::annotations::{PENDING_ACKNOWLEDGE_MOVE, UPDATE_IN_PROGRESS};
+use refit_api::vocabulary::annotations::{ACKNOWLEDGED_MOVE, PENDING_ACKNOWLEDGE_MOVE, UPDATE_IN_PROGRESS};
 use refit_api::vocabulary::condition_types::AVAILABLE;
 use refit_api::vocabulary::refit::annotations::{HOLD, SCAFFOLDING, UPDATE_FAILED};
 use refit_plan::check;
@@ -91,12 +91,18 @@ impl View {
             set: controllers(machine).into_iter().next().unwrap_or_default(),
             is_updating: has(UPDATE_IN_PROGRESS),
             is_started: false,
-            is_unacknowledged: has(PENDING_ACKNOWLEDGE_MOVE),
+            is_unacknowledged: has(PENDING_ACKNOWLEDGE_MOVE) && !self.is_acknowledged(name),
             is_failed: has(UPDATE_FAILED),
             is_scaffolding: self.scaffolding().contains(name),
             is_made_unavailable: false,
             is_deleting: machine.metadata.deletion_timestamp.is_some(),
         }
+    }
+
+    /// The MachineDeployment has said that the replicas of a MachineSet count this machine.
+    fn is_acknowledged(&self, machine: &str) -> bool {
+        let acknowledged = self.sets.values().filter_map(|set| set.annotations().get(ACKNOWLEDGED_MOVE));
+        acknowledged.flat_map(|names| names.split(',')).any(|name| name == machine)
     }
 
     /// Machines that stand in for others. One that was asked for and has no name yet is the youngest of its MachineSet.

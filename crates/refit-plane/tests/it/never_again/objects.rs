@@ -8,6 +8,7 @@ use kube::ResourceExt;
 use kube::api::{Api, DeleteParams, Patch, PatchParams, PostParams};
 use refit_api::vocabulary::annotations::{MOVE_MACHINES_TO_MACHINESET, UPDATE_IN_PROGRESS};
 use refit_plane::Backend;
+use refit_plane::demo::Picture;
 use refit_plane::sample::Host;
 use refit_provider_sim::kinds::{SimMachine, SimMachineSpec, SimMachineTemplate};
 use serde_json::json;
@@ -87,24 +88,16 @@ pub async fn a_deleted_template_does_not_block_scaling(backend: &Arc<Backend>) {
     story.api::<SimMachineTemplate>().delete(&old, &DeleteParams::default()).await.expect("it must be deleted");
     story.wish_memory("16Gi").await;
     story.patch(json!({ "spec": { "replicas": 4 } })).await;
-    let grown = story
-        .until("there are four machines", |picture| {
-            picture.machines.values().filter(|machine| machine.is_ready).count() == 4
-        })
-        .await;
+    let is_ready = |picture: &Picture| picture.machines.values().filter(|machine| machine.is_ready).count() == 4;
+    let grown = story.until("there are four machines", is_ready).await;
     story.assert_same(&before, &grown);
     // Whoever deletes what machines were made from can put it back.
-    kube_apply(&story, &old).await;
+    let template = story.plot().template(&Host::default());
+    refit_plane::sample::apply(&story.client, &template).await.expect("it must be put back");
     let after = story.until_memory("16Gi").await;
     story.assert_same(&before, &after);
     story.assert_deleted(0);
     story.end().await;
-}
-
-async fn kube_apply(story: &Story, _template: &str) {
-    refit_plane::sample::apply(&story.client, &story.plot().template(&Host::default()))
-        .await
-        .expect("it must be put back");
 }
 
 /// 9.
