@@ -2,13 +2,15 @@
 //!
 //! A MachineDeployment and its MachineSets depend on the same answers, and one change of many machines is one question.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use refit_hooks::extensions::ANSWER_LIFETIME;
 use refit_hooks::registry::Namespace;
 use refit_hooks::{Extensions, chain};
 use refit_plan::coverage::{ContentHash, Coverage};
 use refit_plan::machine_deployment::decide::Ask;
+use tokio::time::Instant;
 
 /// How many answers are kept: a few for each of several hundred rollouts at a time. Above that, all are asked for anew.
 const MAX_ANSWERS: usize = 1_024;
@@ -19,22 +21,38 @@ pub struct Answers(Arc<Mutex<Known>>);
 
 #[derive(Debug, Default)]
 struct Known {
-    answers: BTreeMap<ContentHash, Coverage>,
+    answers: BTreeMap<ContentHash, Answer>,
     /// Counts how often all was forgotten: an answer of before is not kept after.
     age: u64,
 }
 
+#[derive(Debug)]
+struct Answer {
+    coverage: Coverage,
+    /// An extension that was replaced by another version says nothing of it: after this time it is asked again.
+    good_until: Instant,
+}
+
+impl Known {
+    fn good(&self) -> impl Iterator<Item = (&ContentHash, &Coverage)> {
+        let now = Instant::now();
+        let good = self.answers.iter().filter(move |(_, answer)| now < answer.good_until);
+        good.map(|(key, answer)| (key, &answer.coverage))
+    }
+}
+
 impl Answers {
-    /// The answers under these keys, as far as there are any.
+    /// The answers under these keys, as far as there are any that are still good.
     pub fn get<'a>(&self, keys: impl IntoIterator<Item = &'a ContentHash>) -> BTreeMap<ContentHash, Coverage> {
         let known = self.known();
-        let found = |key: &ContentHash| Some((key.clone(), known.answers.get(key)?.clone()));
-        keys.into_iter().filter_map(found).collect()
+        let keys: BTreeSet<&ContentHash> = keys.into_iter().collect();
+        let found = known.good().filter(|(key, _)| keys.contains(key));
+        found.map(|(key, coverage)| (key.clone(), coverage.clone())).collect()
     }
 
     /// All answers. There are few: one for each pair of MachineSets between which machines move.
     pub fn all(&self) -> BTreeMap<ContentHash, Coverage> {
-        self.known().answers.clone()
+        self.known().good().map(|(key, coverage)| (key.clone(), coverage.clone())).collect()
     }
 
     /// Forgets all of them: other extensions are registered than those that gave them.
@@ -69,10 +87,27 @@ impl Answers {
         if known.answers.len() >= MAX_ANSWERS {
             known.answers.clear();
         }
-        known.answers.insert(key, coverage);
+        known.answers.insert(key, Answer { coverage, good_until: Instant::now() + ANSWER_LIFETIME });
     }
 
     fn known(&self) -> MutexGuard<'_, Known> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn an_answer_is_not_good_for_ever() {
+        let (answers, key) = (Answers::default(), ContentHash::of(&json!("a change")));
+        let undecided = || Coverage::Undecided { left: Default::default(), answers: Vec::new() };
+        answers.keep(0, key.clone(), undecided());
+        assert_eq!((answers.get([&key]).len(), answers.all().len()), (1, 1));
+        tokio::time::advance(ANSWER_LIFETIME).await;
+        assert_eq!((answers.get([&key]).len(), answers.all().len()), (0, 0));
     }
 }

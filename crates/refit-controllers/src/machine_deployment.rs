@@ -6,9 +6,11 @@ mod watch;
 use futures::future::join_all;
 use refit_api::cluster::{Cluster, MachineDeployment};
 use refit_api::vocabulary::events::components;
+use refit_hooks::extensions::ANSWER_LIFETIME;
 use refit_plan::coverage::{ContentHash, Coverage};
 use refit_plan::machine_deployment::decide;
 use refit_plan::machine_deployment::decide::{Ask, Decision};
+use refit_plan::waiting::WaitingOn;
 
 use crate::act::{EventRecorder, carry_out};
 use crate::cache::ObjectKey;
@@ -78,6 +80,10 @@ impl Controller for MachineDeployments {
         pass.carried(key, carry_out(&decision.plan.effects, &self.context.client, &self.events).await);
         decision.problems.iter().for_each(|problem| pass.problem(key, problem));
         pass.again(decision.plan.requeue_after);
+        if decision.plan.waiting_on.iter().any(WaitingOn::is_blocked) {
+            // The extension that does not cover a change may be replaced by one that does.
+            pass.again(Some(ANSWER_LIFETIME));
+        }
         pass
     }
 }

@@ -54,6 +54,11 @@ impl Checker {
         self.accounts.note_done(actor, &self.last);
     }
 
+    /// What was found so far.
+    pub fn violations(&self) -> &[String] {
+        &self.violations
+    }
+
     /// Judges the end, and gives all violations.
     pub fn finish(mut self, is_settled: bool) -> Vec<String> {
         if is_settled {

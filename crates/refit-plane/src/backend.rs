@@ -138,8 +138,9 @@ impl Backend {
         }
     }
 
+    /// The workload clusters. Their clients belong to the runtime that they are made in.
     pub fn workloads(&self) -> Workloads {
-        self.workloads.clone()
+        self.workloads.with_own_clients()
     }
 
     /// The administrator's.

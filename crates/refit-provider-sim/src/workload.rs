@@ -25,21 +25,27 @@ pub use server::{WorkloadServer, WorkloadServerError};
 #[derive(Clone)]
 pub struct Workloads {
     inner: Arc<Inner>,
+    /// One per cluster in use.
+    clients: Arc<Mutex<BTreeMap<String, Client>>>,
 }
 
 struct Inner {
     host: Host,
     kubeconfigs: Kubeconfigs,
     url: String,
-    /// One per cluster in use.
-    clients: Mutex<BTreeMap<String, Client>>,
 }
 
 impl Workloads {
     /// Workload clusters on a server that is there already.
     pub fn on(host: Host, server: &Server) -> Self {
         let (kubeconfigs, url) = (server.kubeconfigs(), server.url().to_owned());
-        Self { inner: Arc::new(Inner { host, kubeconfigs, url, clients: Mutex::default() }) }
+        Self { inner: Arc::new(Inner { host, kubeconfigs, url }), clients: Arc::default() }
+    }
+
+    /// The same workload clusters, with clients of their own: a client ends with the runtime that it was made in.
+    #[must_use]
+    pub fn with_own_clients(&self) -> Self {
+        Self { inner: Arc::clone(&self.inner), clients: Arc::default() }
     }
 
     /// Where their API servers listen: all on the same address, told apart by the path in the kubeconfig.
@@ -94,7 +100,7 @@ impl Workloads {
     }
 
     fn clients(&self) -> std::sync::MutexGuard<'_, BTreeMap<String, Client>> {
-        self.inner.clients.lock().unwrap_or_else(PoisonError::into_inner)
+        self.clients.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use refit_peers::{ControlPlane, Options, require_peers};
 use refit_plane::{Backend, EmbeddedOptions};
 
-use crate::{kills, scenarios};
+use crate::{chaos, kills, scenarios};
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn on_the_embedded_server() {
@@ -22,6 +22,10 @@ async fn on_a_real_server() {
 }
 
 async fn tell_all(backend: Arc<Backend>) {
+    if let Some(seeds) = chaos::wanted_seeds() {
+        return chaos::tell(&backend, seeds).await;
+    }
     scenarios::tell(&backend).await;
     kills::tell(&backend).await;
+    chaos::tell(&backend, chaos::SEEDS).await;
 }

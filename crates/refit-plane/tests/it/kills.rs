@@ -1,13 +1,16 @@
-//! The controllers, the provider and the extensions are killed in the middle, again and again.
+//! The controllers, the provider and the extensions are killed in the middle, again and again, and begin anew on a server
+//! that does not answer everything.
 
 use std::sync::Arc;
 use std::time::Duration;
 
+use refit_plane::Backend;
+use refit_plane::demo::Picture;
 use refit_plane::sample::Workers as Sample;
-use refit_plane::{Backend, Example, Workers};
-use tokio::runtime::{Builder, Runtime};
 use tokio::time::sleep;
 
+use crate::deaf::Deaf;
+use crate::life::Life;
 use crate::story::Story;
 
 /// How long each of them lives: from before the caches are filled to after an update.
@@ -20,41 +23,49 @@ const LIVES: [Duration; 6] = [
     Duration::from_millis(600),
 ];
 
+fn require(replicas: i32) -> Sample {
+    Sample { policy: Some("Require"), replicas, ..Sample::default() }
+}
+
 pub async fn tell(backend: &Arc<Backend>) {
     let life = Life::begin(backend);
-    let sample = Sample { policy: Some("Require"), replicas: 4, ..Sample::default() };
-    let story = Story::begin(backend, "kills", sample).await;
-    let before = story.look().await.facts();
+    let updated = Story::begin(backend, "kills", require(4)).await;
+    let before = updated.look().await.facts();
     life.kill();
-    story.wish_memory("16Gi").await;
+    updated.wish_memory("16Gi").await;
+    let created = Story::set_up(backend, "killed-creation", require(16)).await;
+    created.create().await;
     for time in LIVES {
         let life = Life::begin(backend);
         sleep(time).await;
         life.kill();
     }
     let life = Life::begin(backend);
-    let after = story.until_memory("16Gi").await;
-    story.assert_same(&before, &after);
-    story.assert_deleted(0);
-    story.end().await;
+    let after = updated.until_memory("16Gi").await;
+    updated.assert_same(&before, &after);
+    updated.assert_deleted(0);
+    created_machines_have_all_their_parts(&created).await;
+    updated.end().await;
     life.kill();
+    nothing_follows_from_a_list_that_failed(backend, &[updated, created]).await;
 }
 
-/// Everybody who works, on a runtime of their own: what ends with it, ends wherever it is.
-struct Life(Runtime);
+/// 13 of the design's list: no host is left without a Machine, and none too many was made.
+async fn created_machines_have_all_their_parts(story: &Story) {
+    story.until("the machines are there", Picture::is_settled).await;
+    story.assert_deleted(0);
+    story.end().await;
+}
 
-impl Life {
-    fn begin(backend: &Arc<Backend>) -> Self {
-        let runtime = Builder::new_multi_thread().worker_threads(2).enable_all().build();
-        let (runtime, backend) = (runtime.expect("a runtime must start"), Arc::clone(backend));
-        runtime.spawn(async move {
-            let _workers = Workers::start(&backend, &Example::ALL).await.expect("the controllers must start");
-            std::future::pending::<()>().await;
-        });
-        Self(runtime)
+/// 3 of the design's list: who cannot list machines does not take it that there are none.
+async fn nothing_follows_from_a_list_that_failed(backend: &Arc<Backend>, stories: &[Story]) {
+    let deaf = Deaf::begin(backend).await;
+    deaf.until_it_hears().await;
+    for story in stories {
+        let before = story.look().await.facts();
+        story.end().await;
+        assert_eq!(story.look().await.facts(), before, "{}: nothing may come of it", story.name);
+        story.assert_deleted(0);
     }
-
-    fn kill(self) {
-        self.0.shutdown_background();
-    }
+    deaf.end().await;
 }

@@ -3,13 +3,15 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use futures::FutureExt;
+use futures::future::join_all;
 use refit_plane::demo::{MachineView, Picture};
 use refit_plane::sample::{Host, Workers as Sample};
 use refit_plane::{Backend, Example, Workers};
 use serde_json::json;
 
-use crate::story::Story;
-use crate::witness::Limits;
+use crate::never_again;
+use crate::story::{Plot, Story};
 
 /// How long something that must not happen is waited for: longer than an update takes.
 const NOT_YET: Duration = Duration::from_millis(1500);
@@ -17,17 +19,19 @@ const NOT_YET: Duration = Duration::from_millis(1500);
 /// Tells all stories at the same time, under one set of controllers.
 pub async fn tell(backend: &Arc<Backend>) {
     let workers = Workers::start(backend, &Example::ALL).await.expect("the controllers must start");
-    tokio::join!(
-        machines_are_updated_in_place(backend),
-        what_nobody_covers_is_replaced(backend),
-        a_larger_wish_adds_machines(backend),
-        a_smaller_wish_takes_machines_away(backend),
-        a_second_change_overtakes_the_first(backend),
-        a_pause_stops_new_updates_and_loses_nothing(backend),
-        a_switch_to_on_delete_loses_nothing(backend),
-        a_machine_that_the_user_deletes_is_made_anew(backend),
-        a_deleted_deployment_leaves_nothing(backend),
-    );
+    join_all([
+        machines_are_updated_in_place(backend).boxed_local(),
+        what_nobody_covers_is_replaced(backend).boxed_local(),
+        a_larger_wish_adds_machines(backend).boxed_local(),
+        a_smaller_wish_takes_machines_away(backend).boxed_local(),
+        a_second_change_overtakes_the_first(backend).boxed_local(),
+        a_pause_stops_new_updates_and_loses_nothing(backend).boxed_local(),
+        a_switch_to_on_delete_loses_nothing(backend).boxed_local(),
+        a_machine_that_the_user_deletes_is_made_anew(backend).boxed_local(),
+        a_deleted_deployment_leaves_nothing(backend).boxed_local(),
+        never_again::tell(backend).boxed_local(),
+    ])
+    .await;
     workers.stop().await;
 }
 
@@ -46,7 +50,8 @@ async fn machines_are_updated_in_place(backend: &Arc<Backend>) {
 }
 
 async fn what_nobody_covers_is_replaced(backend: &Arc<Backend>) {
-    let story = Story::begin(backend, "replaced", Sample { replicas: 2, ..Sample::default() }).await;
+    let plot = Plot { is_covered: false, ..Sample { replicas: 2, ..Sample::default() }.into() };
+    let story = Story::begin(backend, "replaced", plot).await;
     let before = story.look().await.facts();
     story.wish(&Host { cpus: 4, ..Host::default() }).await;
     let has_processors = |machine: &MachineView| machine.cpus == Some(4);
@@ -62,7 +67,6 @@ async fn a_larger_wish_adds_machines(backend: &Arc<Backend>) {
     let before = story.look().await.facts();
     story.wish_memory("16Gi").await;
     story.until_begun().await;
-    story.witness.allow(Limits { machines: 5, updates: 1 });
     story.patch(json!({ "spec": { "replicas": 5 } })).await;
     let after = story.until_memory("16Gi").await;
     story.assert_same(&before, &after);

@@ -1,5 +1,8 @@
 //! One MachineDeployment in a namespace of its own, what its user does, and what is expected of it.
 
+mod end;
+mod record;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Debug;
 use std::sync::Arc;
@@ -7,52 +10,148 @@ use std::time::Duration;
 
 use k8s_openapi::api::core::v1::Namespace;
 use kube::api::{Api, DeleteParams, ListParams, Patch, PatchParams, PostParams};
-use kube::{Client, Resource, ResourceExt};
-use refit_api::cluster::{Machine, MachineDeployment, MachineSet};
+use kube::{Client, Resource};
+use refit_api::cluster::{Machine, MachineDeployment};
 use refit_api::resource::CustomKind;
+use refit_api::vocabulary::refit::annotations::KEEP_ORIGINALS;
+use refit_plan::check::Rules;
 use refit_plane::Backend;
 use refit_plane::demo::{Facts, Picture};
 use refit_plane::sample::{self, CLUSTER, WORKERS};
-use refit_provider_sim::kinds::{SimBootstrapConfig, SimMachine};
 use serde_json::{Value, json};
-use tokio::time::{Instant, sleep};
+use tokio::time::{Instant, sleep, timeout};
 
-use crate::witness::{Limits, Witness};
+use crate::history::{History, Object};
+use crate::merge::merge;
+use record::Record;
 
 /// How long one step may take on a machine that does much else.
-const LIMIT: Duration = Duration::from_secs(90);
-const EVERY: Duration = Duration::from_millis(100);
-/// For how long nothing is written when all is done.
-const QUIET: Duration = Duration::from_millis(1500);
+pub const LIMIT: Duration = Duration::from_secs(180);
+/// How often it is looked at what there is, as long as something happens, and otherwise.
+pub const EVERY: Duration = Duration::from_millis(300);
+const AT_LEAST_EVERY: Duration = Duration::from_secs(1);
+
+/// What is special about a story.
+#[derive(Debug, Clone)]
+pub struct Plot {
+    pub sample: sample::Workers,
+    pub keep_originals: bool,
+    /// Whether extensions cover every change.
+    pub is_covered: bool,
+    /// More fields of the hosts, the same in every template.
+    pub host: Value,
+    /// Other fields of the MachineDeployment.
+    pub deployment: Value,
+}
 
 pub struct Story {
-    pub name: &'static str,
-    pub witness: Witness,
+    pub name: String,
+    pub client: Client,
+    pub history: History,
     backend: Arc<Backend>,
-    client: Client,
-    sample: sample::Workers,
+    plot: Plot,
+    record: Record,
+    settled_at: u64,
+}
+
+impl From<sample::Workers> for Plot {
+    fn from(sample: sample::Workers) -> Self {
+        Self { sample, keep_originals: true, is_covered: true, host: json!({}), deployment: json!({}) }
+    }
+}
+
+impl Plot {
+    /// What the story is held to.
+    fn rules(&self) -> Rules {
+        Rules {
+            on_delete: false,
+            is_covered: self.is_covered,
+            is_required: self.sample.policy == Some("Require"),
+            may_update: self.sample.policy != Some("Never"),
+            keep_originals: self.keep_originals,
+        }
+    }
+
+    fn objects(&self) -> Vec<Value> {
+        self.sample.objects().into_iter().map(|object| self.with_own_fields(object)).collect()
+    }
+
+    /// The template of these hosts.
+    pub fn template(&self, host: &sample::Host) -> Value {
+        self.with_own_fields(self.sample.machine_template(host))
+    }
+
+    fn with_own_fields(&self, mut object: Value) -> Value {
+        match object["kind"].as_str() {
+            Some("SimMachineTemplate") => merge(&mut object["spec"]["template"]["spec"], &self.host),
+            Some("MachineDeployment") => {
+                merge(&mut object, &self.deployment);
+                let keep =
+                    json!({ "metadata": { "annotations": { KEEP_ORIGINALS: self.keep_originals.to_string() } } });
+                merge(&mut object, &keep);
+            }
+            _ => {}
+        }
+        object
+    }
 }
 
 impl Story {
-    /// The machines of `sample` are there.
-    pub async fn begin(backend: &Arc<Backend>, name: &'static str, sample: sample::Workers) -> Self {
-        let client = backend.client().await.expect("there must be a client");
-        let sample = sample::Workers { namespace: name.to_owned(), ..sample };
+    /// The machines of `plot` are there.
+    pub async fn begin(backend: &Arc<Backend>, name: &str, plot: impl Into<Plot>) -> Self {
+        let mut story = Self::set_up(backend, name, plot).await;
+        story.create().await;
+        story.until("the machines are there", Picture::is_settled).await;
+        let machines = story.api::<Machine>().list_metadata(&ListParams::default()).await;
+        let version = machines.expect("it must be listed").metadata.resource_version.unwrap_or_default();
+        story.settled_at = version.parse().expect("a version must be a number");
+        story.history.watch_nodes(story.workload());
+        story
+    }
+
+    /// There is a namespace, and somebody watches it.
+    pub async fn set_up(backend: &Arc<Backend>, name: &str, plot: impl Into<Plot>) -> Self {
+        let (client, mut plot) = (backend.client().await.expect("there must be a client"), plot.into());
+        plot.sample.namespace = name.to_owned();
         let mut namespace = Namespace::default();
         namespace.metadata.name = Some(name.to_owned());
         let namespaces: Api<Namespace> = Api::all(client.clone());
         namespaces.create(&PostParams::default(), &namespace).await.expect("a namespace must be made");
-        let machines = usize::try_from(sample.replicas).expect("there must be machines");
-        let witness = Witness::begin(client.clone(), name, Limits { machines, updates: 1 });
-        sample.apply(&client).await.expect("the sample must be accepted");
-        let story = Self { name, witness, backend: Arc::clone(backend), client, sample };
-        story.until("the machines are there", Picture::is_settled).await;
-        story
+        let (history, record) = (History::begin(&client, name), Record::default());
+        Self {
+            name: name.to_owned(),
+            client,
+            history,
+            backend: Arc::clone(backend),
+            plot,
+            record,
+            settled_at: u64::MAX,
+        }
+    }
+
+    /// The user makes all objects.
+    pub async fn create(&self) {
+        self.note(format!("creates {} machines", self.plot.sample.replicas));
+        for object in self.plot.objects() {
+            sample::apply(&self.client, &object).await.expect("the sample must be accepted");
+        }
+    }
+
+    pub fn plot(&self) -> &Plot {
+        &self.plot
+    }
+
+    /// The version of the server when the machines were there.
+    pub fn settled_at(&self) -> u64 {
+        self.settled_at
+    }
+
+    pub fn workload(&self) -> Client {
+        self.backend.workloads().client(&self.name, CLUSTER)
     }
 
     pub async fn look(&self) -> Picture {
-        let workload = self.backend.workloads().client(self.name, CLUSTER);
-        Picture::take(&self.client, &workload, self.name).await.expect("it must be readable")
+        Picture::take(&self.client, &self.workload(), &self.name).await.expect("it must be readable")
     }
 
     /// Waits until it has come to this.
@@ -63,34 +162,53 @@ impl Story {
             if is_reached(&picture) {
                 return picture;
             }
-            assert!(began.elapsed() < LIMIT, "{}: it takes too long until {what}: {picture:#?}", self.name);
+            if began.elapsed() > LIMIT {
+                self.fail(&format!("it takes too long until {what}"));
+            }
             sleep(EVERY).await;
+            let _ = timeout(AT_LEAST_EVERY, self.history.until_news()).await;
+        }
+    }
+
+    /// Waits for a state that may be over soon: every one is looked at.
+    pub async fn until_seen(&self, what: &str, is_it: impl Fn(&Object) -> bool) {
+        if timeout(LIMIT, self.history.until_seen(is_it)).await.is_err() {
+            self.fail(&format!("it takes too long until {what}"));
         }
     }
 
     /// The user wants this much memory.
     pub async fn wish_memory(&self, memory: &str) {
-        self.wish(&sample::Host { memory: memory.to_owned(), ..self.sample.host.clone() }).await;
+        self.wish(&sample::Host { memory: memory.to_owned(), ..self.plot.sample.host.clone() }).await;
     }
 
     /// The user wants these hosts.
     pub async fn wish(&self, host: &sample::Host) {
-        sample::apply(&self.client, &self.sample.machine_template(host)).await.expect("a template must be accepted");
+        sample::apply(&self.client, &self.plot.template(host)).await.expect("a template must be accepted");
         let reference = json!({ "infrastructureRef": { "name": host.template() } });
         self.patch(json!({ "spec": { "template": { "spec": reference } } })).await;
     }
 
     /// The user changes the MachineDeployment.
     pub async fn patch(&self, patch: Value) {
+        self.note(format!("patches {patch}"));
         let api = self.api::<MachineDeployment>();
         api.patch(WORKERS, &PatchParams::default(), &Patch::Merge(patch)).await.expect("a patch must be accepted");
     }
 
+    /// The user deletes a machine. It may be gone already.
     pub async fn delete_machine(&self, name: &str) {
-        self.api::<Machine>().delete(name, &DeleteParams::default()).await.expect("a machine must be deleted");
+        self.note(format!("deletes {name}"));
+        self.record.deletes(name);
+        match self.api::<Machine>().delete(name, &DeleteParams::default()).await {
+            Ok(_) => {}
+            Err(kube::Error::Api(status)) if status.code == 404 => {}
+            Err(error) => self.fail(&format!("{name} cannot be deleted: {error}")),
+        }
     }
 
     pub async fn delete_deployment(&self) {
+        self.note("deletes the MachineDeployment".to_owned());
         let api = self.api::<MachineDeployment>();
         api.delete(WORKERS, &DeleteParams::default()).await.expect("it must be deleted");
     }
@@ -117,72 +235,31 @@ impl Story {
 
     /// Nobody but the user has had machines deleted.
     pub fn assert_deleted(&self, count: usize) {
-        let deleted = self.witness.deleted();
+        let deleted = self.deleted();
         assert_eq!(deleted.len(), count, "{}: deleted {deleted:?}", self.name);
     }
 
-    /// Nothing is left over, and nothing more is written.
-    pub async fn end(self) {
-        let machines = self.names::<Machine>().await;
-        self.until_equal::<SimMachine>(&machines).await;
-        self.until_equal::<SimBootstrapConfig>(&machines).await;
-        self.assert_quiet().await;
-        self.witness.assert_nothing_wrong(self.name);
+    /// Machines whose deletion was asked for.
+    fn deleted(&self) -> BTreeSet<String> {
+        let entries = self.history.entries();
+        let deleted = entries.iter().filter_map(|entry| match &entry.object {
+            Object::Machine(it) if it.metadata.deletion_timestamp.is_some() => it.metadata.name.clone(),
+            _ => None,
+        });
+        deleted.collect()
     }
 
-    /// All that the MachineDeployment made is gone.
-    pub async fn until_all_gone(&self) {
-        let nothing = BTreeSet::new();
-        self.until_equal::<MachineDeployment>(&nothing).await;
-        self.until_equal::<MachineSet>(&nothing).await;
-        self.until_equal::<Machine>(&nothing).await;
+    pub fn api<K: Kind>(&self) -> Api<K> {
+        Api::namespaced(self.client.clone(), &self.name)
     }
 
-    /// The objects of a kind have these names at last. Providers' objects have the names of their Machines.
-    async fn until_equal<K: Kind>(&self, names: &BTreeSet<String>) {
-        let began = Instant::now();
-        while self.names::<K>().await != *names {
-            assert!(began.elapsed() < LIMIT, "{}: {:?} is not {names:?}", self.name, self.names::<K>().await);
-            sleep(EVERY).await;
-        }
+    pub fn note(&self, what: String) {
+        self.record.note(self.history.elapsed(), what);
     }
 
-    async fn names<K: Kind>(&self) -> BTreeSet<String> {
-        let all = self.api::<K>().list(&ListParams::default()).await.expect("it must be listed");
-        all.iter().map(ResourceExt::name_any).collect()
-    }
-
-    /// Once all is done, nobody writes. The last counters may still come in first.
-    async fn assert_quiet(&self) {
-        let began = Instant::now();
-        loop {
-            let before = self.versions().await;
-            sleep(QUIET).await;
-            let after = self.versions().await;
-            if before == after {
-                return;
-            }
-            assert!(began.elapsed() < LIMIT, "{}: it is written on and on: {before:?} {after:?}", self.name);
-        }
-    }
-
-    async fn versions(&self) -> BTreeMap<String, Option<String>> {
-        let mut versions = BTreeMap::new();
-        self.add_versions::<MachineDeployment>(&mut versions).await;
-        self.add_versions::<MachineSet>(&mut versions).await;
-        self.add_versions::<Machine>(&mut versions).await;
-        self.add_versions::<SimMachine>(&mut versions).await;
-        self.add_versions::<SimBootstrapConfig>(&mut versions).await;
-        versions
-    }
-
-    async fn add_versions<K: Kind>(&self, versions: &mut BTreeMap<String, Option<String>>) {
-        let all = self.api::<K>().list(&ListParams::default()).await.expect("it must be listed");
-        versions.extend(all.iter().map(|it| (format!("{}/{}", K::kind(&()), it.name_any()), it.resource_version())));
-    }
-
-    fn api<K: Kind>(&self) -> Api<K> {
-        Api::namespaced(self.client.clone(), self.name)
+    /// Tells what the user did and what was seen last, and ends.
+    pub fn fail(&self, what: &str) -> ! {
+        panic!("{}: {what}\n{}\n{}", self.name, self.record, record::states(&self.history.entries()));
     }
 }
 
