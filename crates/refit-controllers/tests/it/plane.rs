@@ -10,6 +10,7 @@ use http_body_util::BodyExt;
 use kube::Client;
 use kube::client::Body;
 use refit_apiserver::access;
+use refit_apiserver::api::Entropy;
 use refit_apiserver::host::Host;
 use refit_apiserver::store::Store;
 use refit_controllers::chance::Chance;
@@ -41,14 +42,18 @@ pub struct Plane {
     /// Of somebody else than the controllers.
     pub client: Client,
     pub writes: Writes,
+    pub clock: Clock,
     end: oneshot::Sender<()>,
     running: JoinHandle<()>,
 }
 
 impl Plane {
-    /// With this extension, wherever an ExtensionConfig says that it is.
+    /// With this extension, wherever an ExtensionConfig says that it is. All of it is on tokio's clock: under a paused one,
+    /// hours pass in seconds.
     pub async fn start(extension: Extension) -> Self {
-        let host = Host::start_on_system(Store::in_memory()).await.expect("the API must start");
+        let clock = Clock::from_system();
+        let host = Host::start(Store::in_memory(), Arc::new(move || clock.now()), Entropy::from_seed(1)).await;
+        let host = host.expect("the API must start");
         let client = Client::new(host.service(access::admin()), "default");
         world::install_crds(&client).await;
         plain::install(&client).await;
@@ -58,10 +63,10 @@ impl Plane {
             count(&counted, &request);
             request
         });
-        let running = Controllers::start(Client::new(service, "default"), options(client.clone(), extension));
+        let running = Controllers::start(Client::new(service, "default"), options(client.clone(), extension, clock));
         let (end, ended) = oneshot::channel();
         let running = tokio::spawn(running.run(async move { drop(ended.await) }));
-        Self { client, writes, end, running }
+        Self { client, writes, clock, end, running }
     }
 
     /// Waits until the controllers write nothing more. Gives what they wrote, and counts anew.
@@ -85,7 +90,7 @@ impl Plane {
 }
 
 /// The management cluster is its own workload cluster.
-fn options(workload: Client, extension: Extension) -> Options {
+fn options(workload: Client, extension: Extension, clock: Clock) -> Options {
     let connector: Connector = Arc::new(move |_, _| {
         let client = workload.clone();
         async move { Ok(client) }.boxed()
@@ -94,7 +99,7 @@ fn options(workload: Client, extension: Extension) -> Options {
         extensions: Extensions::new(HookClient::new(transport(extension), HookMetrics::default())),
         connector,
         settings: Settings::default(),
-        clock: Clock::from_system(),
+        clock,
         chance: Chance::from_seed(1),
         instance: "test".to_owned(),
         metrics: QueueMetrics::default(),

@@ -27,7 +27,7 @@ pub fn memory_updater() -> Extension {
 
 /// What must not change of a machine.
 #[derive(Debug, Clone, PartialEq)]
-struct Identity {
+pub struct Identity {
     uid: Option<String>,
     provider_id: Option<String>,
     node: Option<String>,
@@ -94,7 +94,7 @@ async fn closed_rollout(client: &Client) -> MachineRollout {
     panic!("the rollout must be closed");
 }
 
-async fn extension_config(client: &Client) {
+pub async fn extension_config(client: &Client) {
     let spec = json!({
         "clientConfig": { "url": "https://memory.example:443", "caBundle": "YQ==" },
         "namespaceSelector": {},
@@ -114,7 +114,7 @@ async fn deployment(client: &Client) {
 }
 
 /// A cluster whose machines run with little memory.
-async fn begin(client: &Client) -> BTreeMap<String, Identity> {
+pub async fn begin(client: &Client) -> BTreeMap<String, Identity> {
     plain::cluster(client).await;
     plain::kubeconfig(client).await;
     plain::template(client, "small", "4Gi").await;
@@ -126,13 +126,13 @@ async fn begin(client: &Client) -> BTreeMap<String, Identity> {
     before
 }
 
-async fn patch_deployment(client: &Client, patch: Value) {
+pub async fn patch_deployment(client: &Client, patch: Value) {
     let deployments = api(client, CORE, "MachineDeployment", Some("default"));
     let patched = deployments.patch("md", &PatchParams::default(), &Patch::Merge(patch)).await;
     patched.expect("the MachineDeployment must be changed");
 }
 
-async fn want_more_memory(client: &Client) {
+pub async fn want_more_memory(client: &Client) {
     let template = json!({ "spec": { "infrastructureRef": { "name": "large" } } });
     patch_deployment(client, json!({ "spec": { "template": template } })).await;
 }
