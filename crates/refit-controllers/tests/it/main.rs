@@ -2,7 +2,7 @@
 
 mod acting;
 mod caching;
-mod cluster_deletion;
+mod clusters;
 mod drains;
 mod health_checks;
 mod machine_sets;

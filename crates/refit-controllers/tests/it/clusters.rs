@@ -1,4 +1,5 @@
-//! A Cluster goes: its workers first, then its control plane, then its infrastructure, and nothing is left.
+//! A Cluster counts its machines; and when it goes, its workers go first, then its control plane, then its infrastructure,
+//! and nothing is left.
 
 use std::time::Duration;
 
@@ -9,7 +10,7 @@ use kube::core::ApiResource;
 use refit_api::cluster::Cluster;
 use refit_api::conditions::get;
 use refit_controllers::cache::api_resource;
-use serde_json::json;
+use serde_json::{Value, json};
 use tokio::task::JoinHandle;
 
 use crate::plain::{self, CORE, INFRASTRUCTURE_V1, Provider, machine_template, named, reference};
@@ -87,6 +88,37 @@ async fn make(client: &Client) {
         (machines.len() == 5 && is_up).then_some(())
     })
     .await;
+}
+
+/// What the Cluster says of its machines: there, available, and of which versions.
+async fn counted(client: &Client) -> Value {
+    let cluster = api(client, CORE, "Cluster", Some("default")).get("c").await.expect("it must be there");
+    let [workers, control_plane] = ["workers", "controlPlane"].map(|part| {
+        let status = &cluster.data["status"][part];
+        json!([status["desiredReplicas"], status["replicas"], status["availableReplicas"], status["versions"]])
+    });
+    json!({ "workers": workers, "controlPlane": control_plane })
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_cluster_counts_the_machines_of_all_owners() {
+    let plane = Plane::start(memory_updater()).await;
+    let client = &plane.client;
+    let _provider = Provider::start(client.clone());
+    make(client).await;
+    let expected = json!({
+        "workers": [4, 4, 4, [{ "version": "v1.34.0", "replicas": 4 }]],
+        "controlPlane": [1, 1, 1, [{ "version": "v1.34.0", "replicas": 1 }]],
+    });
+    until("all are counted", async || (counted(client).await == expected).then_some(())).await;
+    let patch = Patch::Merge(json!({ "spec": { "replicas": 0 } }));
+    let deployments = api(client, CORE, "MachineDeployment", Some("default"));
+    deployments.patch("md", &PatchParams::default(), &patch).await.expect("it must be scaled");
+    let machines = api(client, CORE, "Machine", Some("default"));
+    machines.delete("alone", &DeleteParams::default()).await.expect("it must be deleted");
+    let expected = json!([1, 1, 1, [{ "version": "v1.34.0", "replicas": 1 }]]);
+    until("fewer are counted", async || (counted(client).await["workers"] == expected).then_some(())).await;
+    plane.end().await;
 }
 
 async fn set_finalizers(client: &Client, host: &str, finalizers: &[&str]) {
