@@ -12,6 +12,7 @@ mod feed;
 mod index;
 mod informer;
 mod kinds;
+mod providers;
 mod sight;
 mod store;
 #[cfg(test)]

@@ -15,11 +15,16 @@ const EVERY: std::time::Duration = std::time::Duration::from_millis(100);
 /// Serves `PlainMachine`, `PlainMachineTemplate` and `PlainCluster`.
 pub async fn install(client: &Client) {
     for kind in ["PlainMachine", "PlainMachineTemplate", "PlainCluster"] {
-        create(client, "apiextensions.k8s.io/v1", "CustomResourceDefinition", None, definition(kind)).await;
-        let served = api(client, INFRASTRUCTURE_V1, kind, Some("default"));
-        while served.list(&Default::default()).await.is_err() {
-            tokio::time::sleep(std::time::Duration::from_millis(20)).await;
-        }
+        define(client, kind).await;
+    }
+}
+
+/// Serves one kind.
+pub async fn define(client: &Client, kind: &str) {
+    create(client, "apiextensions.k8s.io/v1", "CustomResourceDefinition", None, definition(kind)).await;
+    let served = api(client, INFRASTRUCTURE_V1, kind, Some("default"));
+    while served.list(&Default::default()).await.is_err() {
+        tokio::time::sleep(std::time::Duration::from_millis(20)).await;
     }
 }
 

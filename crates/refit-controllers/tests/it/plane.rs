@@ -30,7 +30,7 @@ use tower::util::BoxCloneSyncService;
 
 use crate::{plain, world};
 
-/// How often the controllers sent what: method, resource and subresource, without names. Reads are not counted.
+/// How often the controllers sent what: method, resource and subresource, without names.
 pub type Writes = Arc<Mutex<BTreeMap<String, usize>>>;
 
 /// For how long nothing must be written for the controllers to be at rest, and how often that is tried.
@@ -42,6 +42,8 @@ pub struct Plane {
     /// Of somebody else than the controllers.
     pub client: Client,
     pub writes: Writes,
+    /// What the controllers read, watches apart.
+    pub reads: Writes,
     pub clock: Clock,
     end: oneshot::Sender<()>,
     running: JoinHandle<()>,
@@ -57,16 +59,16 @@ impl Plane {
         let client = Client::new(host.service(access::admin()), "default");
         world::install_crds(&client).await;
         plain::install(&client).await;
-        let writes = Writes::default();
-        let counted = Arc::clone(&writes);
+        let (writes, reads) = (Writes::default(), Writes::default());
+        let (written, read) = (Arc::clone(&writes), Arc::clone(&reads));
         let service = host.service(access::admin()).map_request(move |request: Request<Body>| {
-            count(&counted, &request);
+            count(&written, &read, &request);
             request
         });
         let running = Controllers::start(Client::new(service, "default"), options(client.clone(), extension, clock));
         let (end, ended) = oneshot::channel();
         let running = tokio::spawn(running.run(async move { drop(ended.await) }));
-        Self { client, writes, clock, end, running }
+        Self { client, writes, reads, clock, end, running }
     }
 
     /// Waits until the controllers write nothing more. Gives what they wrote, and counts anew.
@@ -117,14 +119,18 @@ fn transport(extension: Extension) -> Transport {
     }))
 }
 
-fn count(writes: &Writes, request: &Request<Body>) {
-    let is_dry_run = request.uri().query().is_some_and(|query| query.contains("dryRun"));
-    if request.method() == Method::GET || is_dry_run {
-        return;
-    }
+/// Dry runs change nothing: they are reads. Watches are neither.
+fn count(writes: &Writes, reads: &Writes, request: &Request<Body>) {
+    let asks_for = |what: &str| request.uri().query().is_some_and(|query| query.contains(what));
+    let counted = match *request.method() {
+        Method::GET if asks_for("watch=true") => return,
+        Method::GET => reads,
+        _ if asks_for("dryRun") => reads,
+        _ => writes,
+    };
     let path = request.uri().path();
     let mut parts = path.rsplit_once("/namespaces/default/").map_or(path, |(_, rest)| rest).split('/');
     let (resource, _, part) = (parts.next().unwrap_or_default(), parts.next(), parts.next());
     let what = format!("{} {resource}{}", request.method(), part.map(|part| format!("/{part}")).unwrap_or_default());
-    *writes.lock().expect("nobody must panic while counting").entry(what).or_default() += 1;
+    *counted.lock().expect("nobody must panic while counting").entry(what).or_default() += 1;
 }

@@ -194,3 +194,24 @@ async fn machines_get_more_memory_and_stay_who_they_are() {
     assert_eq!(of("DELETE machines"), 0, "{writes:?}");
     plane.end().await;
 }
+
+/// Probes go to workload clusters, which nobody counts here.
+#[tokio::test(start_paused = true)]
+async fn at_rest_the_controllers_ask_nothing_of_the_management_cluster() {
+    let plane = Plane::start(memory_updater()).await;
+    let client = &plane.client;
+    let provider = Provider::start(client.clone());
+    extension_config(client).await;
+    begin(client).await;
+    drop(provider);
+    plane.at_rest().await;
+    tokio::time::sleep(Duration::from_secs(60)).await;
+    for counted in [&plane.writes, &plane.reads] {
+        counted.lock().expect("nobody must panic while counting").clear();
+    }
+    tokio::time::sleep(Duration::from_secs(3_600)).await;
+    for counted in [&plane.writes, &plane.reads] {
+        assert_eq!(*counted.lock().expect("nobody must panic while counting"), BTreeMap::new());
+    }
+    plane.end().await;
+}
