@@ -30,7 +30,12 @@ pub(super) fn decide(pass: &Pass<'_>, wishes: &Wishes, plan: &Plan, is_complete:
     if is_complete {
         let old: Vec<_> = pass.old.iter().map(|old| old.set).collect();
         let machines = pass.observed.machines.all().unwrap_or_default();
-        decision.plan.effects.extend(delete_drained(deployment, &old, machines));
+        let is_of_old = |target: &Target| old.iter().any(|set| Target::of(*set) == *target);
+        let mut effects = decision.plan.effects.iter();
+        let is_written = effects.any(|effect| matches!(effect, Effect::Apply(apply) if is_of_old(&apply.target)));
+        let deletions = delete_drained(deployment, &old, machines).into_iter();
+        let deletions = deletions.map(|effect| if is_written { effect.after_a_write() } else { effect });
+        decision.plan.effects.extend(deletions);
     }
     if decision.problems.is_empty() {
         decision.plan.effects.extend(observe_generation(pass));

@@ -169,7 +169,7 @@ fn nonsense_is_told_in_words() {
     };
     let delete = |store: &mut Store, kind: &str| {
         let target = Target::of_value(&store.get(kind, "m").expect("it must be there"));
-        store.carry_out(&[Effect::Delete(crate::effect::Delete { target })]);
+        store.carry_out(&[Effect::Delete(crate::effect::Delete::at_any_version(target))]);
     };
     check(&|store| delete(store, "Host"), "Host m does not exist");
     check(&|store| delete(store, "Boot"), "Boot m does not exist");
