@@ -25,7 +25,7 @@ pub struct Rollout {
     /// How many machines may be unavailable at a time: a number or a percentage
     #[arg(long, default_value = "25%", value_parser = amount)]
     max_unavailable: IntOrString,
-    /// Names the API server, where a namespace of its own is made and left; without it, one is run in memory
+    /// Names the API server, where a namespace of its own is made and deleted again; without it, one is run in memory
     #[arg(long, value_name = "FILE")]
     kubeconfig: Option<PathBuf>,
     /// How the report is printed

@@ -79,7 +79,12 @@ impl Error {
             Self::Controller(ControllerError::Process(_) | ControllerError::Client(_)) => 1,
             Self::Bench(BenchError::TooLong { .. }) => 4,
             Self::Bench(
-                BenchError::Backend(_) | BenchError::Workers(_) | BenchError::Client(_) | BenchError::Request(_),
+                BenchError::Backend(_)
+                | BenchError::Workers(_)
+                | BenchError::Client(_)
+                | BenchError::Request(_)
+                | BenchError::Interrupted
+                | BenchError::Process(_),
             ) => 1,
             Self::Demo(DemoError::Wrong { .. }) => 3,
             Self::Demo(DemoError::TooLong { .. }) => 4,

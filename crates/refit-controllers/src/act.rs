@@ -82,7 +82,7 @@ async fn one(effect: &Effect, place: &impl Place) -> Result<Option<Written>, Fai
         }
         Effect::Delete(delete) => {
             let client = client_for(place, &delete.target)?;
-            within_limit(&delete.target, request::delete(client, &delete.target)).await.map(Some)
+            within_limit(&delete.target, request::delete(client, delete)).await.map(Some)
         }
         Effect::Emit(_) => Ok(None),
     }

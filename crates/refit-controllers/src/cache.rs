@@ -13,6 +13,7 @@ mod index;
 mod informer;
 mod kinds;
 mod provided;
+mod providers;
 mod sight;
 mod store;
 #[cfg(test)]

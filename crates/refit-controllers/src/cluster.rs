@@ -1,14 +1,14 @@
 //! Brings Clusters to what they should be: observes, asks [`decide`], and carries out what it says.
 
-mod watch;
+pub(crate) mod watch;
 
-use refit_api::cluster::{Cluster, ContractVersionedObjectReference};
+use refit_api::cluster::{Cluster, ClusterReplicasStatus, ContractVersionedObjectReference, Machine};
 use refit_api::vocabulary::events::components;
-use refit_plan::cluster::{Descendant, Descendants, Observed, Worker, decide};
+use refit_plan::cluster::{Descendant, Descendants, Observed, Worker, counters, decide};
 use refit_plan::machine::External;
 
 use crate::act::{EventRecorder, carry_out};
-use crate::cache::{BY_CLUSTER, BY_CONTROL_PLANE, ObjectKey, namespaced};
+use crate::cache::{BY_CLUSTER, BY_CONTROL_PLANE, BY_OWNER, ObjectKey, namespaced};
 use crate::context::Context;
 use crate::controller::{Controller, Pass};
 use crate::queue::Queue;
@@ -30,14 +30,16 @@ impl Clusters {
 
     async fn observe(&self, key: &ObjectKey, cluster: &Cluster) -> Observed {
         let is_deleting = cluster.metadata.deletion_timestamp.is_some();
+        let control_plane = cluster.spec.control_plane_ref.as_ref();
         Observed {
             now: self.context.clock.now(),
             cluster: cluster.clone(),
             infrastructure: self.external(key, cluster.spec.infrastructure_ref.as_ref()).await,
-            control_plane: self.external(key, cluster.spec.control_plane_ref.as_ref()).await,
+            control_plane: self.external(key, control_plane).await,
             connection: self.context.workloads.get(key).connection,
-            has_control_plane_node: self.has_control_plane_node(key),
+            control_plane_machines: control_plane.map_or_else(|| self.control_plane_machines(key), |_| Vec::new()),
             workers: self.workers(key),
+            standalone: self.standalone(cluster),
             descendants: if is_deleting { self.descendants(key) } else { Descendants::default() },
         }
     }
@@ -49,18 +51,23 @@ impl Clusters {
         self.context.external(reference, &key.namespace, watch).await
     }
 
-    fn has_control_plane_node(&self, key: &ObjectKey) -> bool {
+    fn control_plane_machines(&self, key: &ObjectKey) -> Vec<Machine> {
         let machines = self.context.cache.machines.by(BY_CONTROL_PLANE, &namespaced(&key.namespace, &key.name));
-        machines.iter().any(|machine| machine.status.node_ref.is_some())
+        machines.iter().map(|machine| Machine::clone(machine)).collect()
     }
 
     fn workers(&self, key: &ObjectKey) -> Vec<Worker> {
         let all = self.context.cache.machine_deployments.by(BY_CLUSTER, &namespaced(&key.namespace, &key.name));
-        let worker = |deployment: &refit_api::cluster::MachineDeployment| Worker {
-            metadata: deployment.metadata.clone(),
-            conditions: deployment.status.conditions.clone(),
-        };
-        all.iter().map(|deployment| worker(deployment)).collect()
+        all.iter().map(|deployment| Worker::of(deployment)).collect()
+    }
+
+    /// Of MachineSets and Machines, only those that are the Cluster's own: few, however large the fleet is.
+    fn standalone(&self, cluster: &Cluster) -> Vec<ClusterReplicasStatus> {
+        let (cache, uid) = (&self.context.cache, cluster.metadata.uid.as_deref().unwrap_or_default());
+        let (sets, mut machines) = (cache.machine_sets.by(BY_OWNER, uid), cache.machines.by(BY_OWNER, uid));
+        machines.retain(|machine| !watch::is_control_plane(machine));
+        let sets = sets.iter().map(|set| counters::of_machine_set(set));
+        sets.chain([counters::of_machines(machines.iter().map(|machine| &**machine))]).collect()
     }
 
     fn descendants(&self, key: &ObjectKey) -> Descendants {

@@ -28,7 +28,7 @@ use crate::machine_rollout::MachineRollouts;
 use crate::machine_set::MachineSets;
 use crate::queue::{Backoff, Queue, QueueMetrics};
 use crate::shell::Shell;
-use crate::workload::{Connector, WorkloadClusters};
+use crate::workload::{Connector, WorkloadClusters, WorkloadMetrics};
 
 /// How many objects of each kind but Machines are worked on at a time, as upstream.
 const CONCURRENCY: NonZeroUsize = NonZeroUsize::new(10).expect("ten must be above zero");
@@ -59,14 +59,15 @@ pub struct Controllers {
     queues: Vec<Queue<ObjectKey>>,
     machines: MachineController,
     running: Running,
-    is_warm: Arc<AtomicBool>,
+    is_cold: Arc<AtomicBool>,
 }
 
-/// Tells whether the controllers do their work. Clones tell the same.
+/// Tells whether the controllers do their work, or could. Clones tell the same.
 #[derive(Clone)]
 pub struct Readiness {
     cache: Cache,
-    is_warm: Arc<AtomicBool>,
+    /// The controllers are to work, but cannot yet.
+    is_cold: Arc<AtomicBool>,
 }
 
 /// The loops of all controllers, each until its queue is closed.
@@ -90,23 +91,29 @@ impl Controllers {
         let context = Context::new(shell.clone(), metrics.clone());
         let running = Running::new(&context);
         let machines = MachineController::new(shell, settings, &metrics);
-        Self { queues: running.queues(), context, machines, running, is_warm: Arc::default() }
+        Self { queues: running.queues(), context, machines, running, is_cold: Arc::default() }
     }
 
-    /// Whether the controllers do their work.
+    /// Whether the controllers do their work. As long as nobody lets them, it is enough that they could.
     pub fn readiness(&self) -> Readiness {
-        Readiness { cache: self.context.cache.clone(), is_warm: Arc::clone(&self.is_warm) }
+        Readiness { cache: self.context.cache.clone(), is_cold: Arc::clone(&self.is_cold) }
+    }
+
+    /// What is counted of workload clusters.
+    pub fn workload_metrics(&self) -> WorkloadMetrics {
+        self.context.workloads.metrics()
     }
 
     /// Works until `end`. What has begun then is finished, as far as that does not take too long.
     pub async fn run(self, end: impl Future<Output = ()>) {
-        let Self { context, queues, machines, running, is_warm } = self;
+        let Self { context, queues, machines, running, is_cold } = self;
+        is_cold.store(true, Ordering::Relaxed);
         tokio::pin!(end);
         tokio::select! {
             () = warm(&context) => {}
             () = &mut end => return,
         }
-        is_warm.store(true, Ordering::Relaxed);
+        is_cold.store(false, Ordering::Relaxed);
         let mut loops = running.spawn(&context.cache);
         let worker = machines.clone();
         loops.spawn(async move { worker.run(machine::CONCURRENCY).await });
@@ -123,10 +130,10 @@ impl Controllers {
 impl Readiness {
     /// Why the controllers are not ready, if they are not.
     pub fn check(&self) -> Result<(), String> {
-        match (self.cache.is_ready(), self.is_warm.load(Ordering::Relaxed)) {
+        match (self.cache.is_ready(), self.is_cold.load(Ordering::Relaxed)) {
             (false, _) => Err("not all kinds are listed yet".to_owned()),
-            (true, false) => Err("the extensions are not known yet".to_owned()),
-            (true, true) => Ok(()),
+            (true, true) => Err("the extensions are not known yet".to_owned()),
+            (true, false) => Ok(()),
         }
     }
 }

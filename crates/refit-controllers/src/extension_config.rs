@@ -6,7 +6,7 @@ use std::sync::{Mutex, PoisonError};
 use k8s_openapi::api::core::v1::Secret;
 use kube::core::PartialObjectMeta;
 use refit_api::runtime::ExtensionConfig;
-use refit_hooks::extension_config::{SecretName, reconcile};
+use refit_hooks::extension_config::{SecretName, reconcile_seen};
 use refit_plan::coverage::ContentHash;
 use serde_json::json;
 
@@ -65,7 +65,8 @@ impl Controller for ExtensionConfigs {
 
     async fn pass(&self, key: &ObjectKey) -> Pass {
         let (mut pass, Context { shell, .. }) = (Pass::default(), &self.context);
-        match reconcile(&shell.client, &shell.extensions, &key.name, shell.clock.now()).await {
+        let seen = shell.cache.extension_configs.get(key).map(|config| ExtensionConfig::clone(&config));
+        match reconcile_seen(&shell.client, &shell.extensions, &key.name, seen, shell.clock.now()).await {
             Ok(again) => pass.again(again),
             Err(error) => pass.problem(key, &error),
         }

@@ -6,6 +6,7 @@
 
 mod connect;
 mod link;
+mod metrics;
 #[cfg(test)]
 mod tests;
 
@@ -20,6 +21,7 @@ use refit_plan::machine::Connection;
 
 pub use connect::{ConnectError, Connector, by_kubeconfig};
 use link::Link;
+pub use metrics::WorkloadMetrics;
 
 use crate::cache::{Change, Informer, ObjectKey};
 use crate::chance::Chance;
@@ -71,6 +73,7 @@ struct Shared {
     connector: Connector,
     clock: Clock,
     chance: Chance,
+    metrics: WorkloadMetrics,
     listeners: Mutex<Vec<Arc<Listener>>>,
     links: Mutex<BTreeMap<ObjectKey, Link>>,
 }
@@ -85,8 +88,9 @@ impl WorkloadClusters {
         clock: Clock,
         chance: Chance,
     ) -> Self {
-        let (listeners, links) = (Mutex::default(), Mutex::default());
-        let shared = Arc::new(Shared { management, clusters, secrets, connector, clock, chance, listeners, links });
+        let (metrics, listeners, links) = (WorkloadMetrics::default(), Mutex::default(), Mutex::default());
+        let shared = Shared { management, clusters, secrets, connector, clock, chance, metrics, listeners, links };
+        let shared = Arc::new(shared);
         let (of_clusters, of_secrets) = (Arc::downgrade(&shared), Arc::downgrade(&shared));
         shared.clusters.subscribe("workload-clusters", Box::new(move |change| cluster_changed(&of_clusters, change)));
         shared.secrets.subscribe("workload-clusters", Box::new(move |change| secret_changed(&of_secrets, change)));
@@ -96,6 +100,11 @@ impl WorkloadClusters {
     /// Tells the listener of everything that happens from now on.
     pub fn listen(&self, listener: Listener) {
         self.shared.listeners().push(Arc::new(listener));
+    }
+
+    /// What is counted of all of them.
+    pub fn metrics(&self) -> WorkloadMetrics {
+        self.shared.metrics.clone()
     }
 
     /// What is known of the cluster now. The first who asks has it connected to.
@@ -111,7 +120,16 @@ impl WorkloadClusters {
 
 impl Shared {
     fn forget(&self, cluster: &ObjectKey) {
-        self.links().remove(cluster);
+        let mut links = self.links();
+        links.remove(cluster);
+        self.metrics.forget(cluster);
+    }
+
+    /// Counts, unless the cluster is forgotten: a task that is being ended may come late.
+    fn count(&self, cluster: &ObjectKey, count: impl FnOnce(&WorkloadMetrics)) {
+        if self.links().contains_key(cluster) {
+            count(&self.metrics);
+        }
     }
 
     fn tell_connection(&self, cluster: &ObjectKey) {

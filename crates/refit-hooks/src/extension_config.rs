@@ -12,5 +12,5 @@ mod warm_up;
 
 pub use ca::{CaError, SecretName};
 pub use decision::{NOT_READY_INTERVAL, REDISCOVERY_INTERVAL, Step, discovered_status, first_step, paused_status};
-pub use reconcile::{ReconcileError, reconcile};
+pub use reconcile::{ReconcileError, reconcile, reconcile_seen};
 pub use warm_up::{WARM_UP_CONCURRENCY, WARM_UP_LIMIT, WarmUpFailure, warm_up};

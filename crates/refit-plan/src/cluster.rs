@@ -1,11 +1,12 @@
 //! Decides what to do about a Cluster: what its infrastructure and its control plane say of themselves, and the order in
 //! which everything goes when it is deleted.
 //!
-//! Counters and conditions that sum up all machines are not written: they would cost a write to the Cluster for every
-//! machine that changes, and MachineDeployments tell the same.
+//! Machines are counted by summing up what their owners say. Conditions that sum up all Machines are not written: they
+//! would cost a pass over all of them, and MachineDeployments tell the same.
 
 mod conditions;
 mod control_plane;
+pub mod counters;
 mod deletion;
 mod external;
 mod infrastructure;
@@ -83,6 +84,7 @@ pub fn decide(observed: &Observed) -> Decision {
     }
     infrastructure::reconcile(&mut draft);
     control_plane::reconcile(&mut draft);
+    counters::reconcile(&mut draft);
     let deleting = draft.is_deleting().then(|| deletion::reconcile(&mut draft));
     phase(&mut draft);
     conditions::reconcile(&mut draft, deleting);

@@ -52,8 +52,10 @@ pub enum Part {
 /// Deletion of exactly the object that was seen.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Delete {
-    /// Its uid is the precondition.
+    /// Its uid is a precondition.
     pub target: Target,
+    /// The version that was decided about, where what the object says is why it goes: somebody may have taken it on since.
+    pub resource_version: Option<String>,
 }
 
 /// Something to tell people about an object.
@@ -130,6 +132,34 @@ impl Patch {
             body["metadata"]["resourceVersion"] = json!(version);
         }
         body
+    }
+}
+
+impl Delete {
+    /// Deletes the object whatever has become of it since it was seen.
+    pub fn at_any_version(target: Target) -> Self {
+        Self { target, resource_version: None }
+    }
+
+    /// Deletes the object as it was seen. The API server refuses it for one that has changed since.
+    pub fn as_seen<K: CustomKind>(object: &K) -> Self {
+        Self { target: Target::of(object), resource_version: object.meta().resource_version.clone() }
+    }
+
+    /// The same for an object of a provider.
+    pub fn value_as_seen(object: &Value) -> Self {
+        let version = object.pointer("/metadata/resourceVersion").and_then(Value::as_str).map(str::to_owned);
+        Self { target: Target::of_value(object), resource_version: version }
+    }
+}
+
+impl Effect {
+    /// The same, to be carried out after another write to the object: that changes its version.
+    pub fn after_a_write(self) -> Self {
+        match self {
+            Self::Delete(Delete { target, .. }) => Self::Delete(Delete::at_any_version(target)),
+            Self::Apply(_) | Self::Patch(_) | Self::Emit(_) => self,
+        }
     }
 }
 

@@ -128,5 +128,5 @@ fn surplus(rollouts: &[&MachineRollout]) -> Vec<Effect> {
     let mut closed: Vec<&&MachineRollout> = rollouts.iter().filter(|it| is_closed(it)).collect();
     closed.sort_by_key(|it| (it.status.completion_time.as_ref().map(|time| time.0), it.metadata.name.clone()));
     let count = rollouts.len().saturating_sub(KEPT).min(closed.len());
-    closed[..count].iter().map(|it| Effect::Delete(Delete { target: Target::of(**it) })).collect()
+    closed[..count].iter().map(|it| Effect::Delete(Delete::as_seen(**it))).collect()
 }

@@ -3,13 +3,16 @@
 mod process;
 mod report;
 
+use std::io;
 use std::path::PathBuf;
 use std::time::Duration;
 
 use k8s_openapi::api::core::v1::Namespace;
 use kube::Client;
-use kube::api::{Api, ListParams, Patch, PatchParams, PostParams};
-use refit_api::cluster::{Machine, MachineDeployment};
+use kube::api::{Api, DeleteParams, ListParams, Patch, PatchParams, PostParams};
+use refit_api::cluster::{Cluster, Machine, MachineDeployment};
+use refit_api::runtime::ExtensionConfig;
+use refit_hooks::chain;
 use refit_hooks::metrics::HookMetrics;
 use serde_json::{Value, json};
 use tokio::time::{Instant, sleep};
@@ -18,7 +21,8 @@ use crate::backend::{Backend, BackendError, EmbeddedOptions};
 use crate::client::ClientError;
 use crate::examples::Example;
 use crate::requests::Requests;
-use crate::sample::{self, WORKERS};
+use crate::sample::{self, CLUSTER, WORKERS};
+use crate::signals::Signals;
 use crate::workers::{Counters, Workers, WorkersError};
 
 pub use report::Report;
@@ -54,6 +58,10 @@ pub enum BenchError {
     Request(#[source] Box<kube::Error>),
     #[error("the machines were not {what} after {seconds}s")]
     TooLong { what: &'static str, seconds: u64 },
+    #[error("interrupted")]
+    Interrupted,
+    #[error("the process cannot be set up")]
+    Process(#[source] io::Error),
 }
 
 impl From<kube::Error> for BenchError {
@@ -63,7 +71,11 @@ impl From<kube::Error> for BenchError {
 }
 
 /// Makes the machines, updates them in place, and reports what the update took. `say` is told how far it is.
+///
+/// On an API server that stays, everything that was made is deleted afterwards, also after an error and after a signal; a
+/// second signal ends that, and it is said what is left. The definitions of kinds stay.
 pub async fn rollout(options: BenchOptions, say: impl Fn(&str)) -> Result<Report, BenchError> {
+    let mut signals = Signals::new().map_err(BenchError::Process)?;
     let backend = match &options.kubeconfig {
         Some(kubeconfig) => Backend::foreign(kubeconfig, None).await?,
         None => Backend::embedded(&EmbeddedOptions::default()).await?,
@@ -72,11 +84,20 @@ pub async fn rollout(options: BenchOptions, say: impl Fn(&str)) -> Result<Report
         Counters { controllers: Requests::default(), provider: Requests::default(), hooks: HookMetrics::default() };
     let workers = Workers::start_counted(&backend, &[Example::Memory], &counters).await?;
     let fleet = Fleet::new(&backend, &options).await?;
-    say(&format!("making {} machines", options.machines));
-    fleet.sample.apply(&fleet.client).await?;
-    fleet.wait("there", |status| status.available_replicas).await?;
-    say("updating them");
-    let measured = fleet.measure(&counters).await;
+    let measured = tokio::select! {
+        measured = fleet.run(&counters, &say) => measured,
+        () = signals.next() => Err(BenchError::Interrupted),
+    };
+    if options.kubeconfig.is_some() {
+        say("deleting them");
+        let deleted = tokio::select! {
+            deleted = fleet.delete() => deleted,
+            () = signals.next() => Err(BenchError::Interrupted),
+        };
+        if let Err(error) = deleted {
+            say(&format!("namespace {} is left: {}", fleet.sample.namespace, chain(&error)));
+        }
+    }
     workers.stop().await;
     backend.stop().await;
     measured
@@ -103,6 +124,31 @@ impl Fleet {
             ..sample::Workers::default()
         };
         Ok(Self { client, sample })
+    }
+
+    async fn run(&self, counters: &Counters, say: &impl Fn(&str)) -> Result<Report, BenchError> {
+        say(&format!("making {} machines", self.sample.replicas));
+        self.sample.apply(&self.client).await?;
+        self.wait("there", |status| status.available_replicas).await?;
+        say("updating them");
+        self.measure(counters).await
+    }
+
+    /// Deletes everything that was made: the Cluster with its machines while somebody is there who can, then the rest.
+    async fn delete(&self) -> Result<(), BenchError> {
+        let (namespace, options) = (&self.sample.namespace, DeleteParams::default());
+        let clusters: Api<Cluster> = Api::namespaced(self.client.clone(), namespace);
+        gone(clusters.delete(CLUSTER, &options).await)?;
+        let (began, limit) = (Instant::now(), self.limit());
+        while clusters.get_metadata_opt(CLUSTER).await?.is_some() {
+            if began.elapsed() > limit {
+                return Err(BenchError::TooLong { what: "gone", seconds: limit.as_secs() });
+            }
+            sleep(EVERY).await;
+        }
+        let configs: Api<ExtensionConfig> = Api::all(self.client.clone());
+        gone(configs.delete(Example::Memory.name(), &options).await)?;
+        gone(Api::<Namespace>::all(self.client.clone()).delete(namespace, &options).await)
     }
 
     async fn measure(&self, counters: &Counters) -> Result<Report, BenchError> {
@@ -140,7 +186,7 @@ impl Fleet {
         counter: impl Fn(&refit_api::cluster::MachineDeploymentStatus) -> Option<i32>,
     ) -> Result<(), BenchError> {
         let (began, machines) = (Instant::now(), Some(self.sample.replicas));
-        let limit = LIMIT + LIMIT_PER_MACHINE * u32::try_from(self.sample.replicas).unwrap_or(0);
+        let limit = self.limit();
         loop {
             let MachineDeployment { metadata, status, .. } = self.deployments().get(WORKERS).await?;
             let is_current = status.observed_generation == metadata.generation;
@@ -161,7 +207,20 @@ impl Fleet {
         Ok(all.items.into_iter().filter_map(|machine| machine.metadata.uid).collect())
     }
 
+    /// How long a step with all machines may take.
+    fn limit(&self) -> Duration {
+        LIMIT + LIMIT_PER_MACHINE * u32::try_from(self.sample.replicas).unwrap_or(0)
+    }
+
     fn deployments(&self) -> Api<MachineDeployment> {
         Api::namespaced(self.client.clone(), &self.sample.namespace)
+    }
+}
+
+/// What is not there need not be deleted.
+fn gone<T>(answer: Result<T, kube::Error>) -> Result<(), BenchError> {
+    match answer {
+        Err(kube::Error::Api(status)) if status.is_not_found() => Ok(()),
+        answer => Ok(answer.map(drop)?),
     }
 }

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use prometheus_client::registry::Registry;
-use refit_controllers::controllers::{Controllers, Readiness};
+use refit_controllers::controllers::Controllers;
 use refit_controllers::leader::{Candidate, Timing};
 use refit_controllers::queue::QueueMetrics;
 use refit_controllers::serve::{Check, Pages, serve};
@@ -66,22 +66,19 @@ pub async fn run(options_: ControllerOptions, say: impl Fn(&str)) -> Result<(), 
     let options = options(queues, hooks);
     let clock = options.clock;
     let controllers = Controllers::start(client.clone(), options);
-    let healthy =
-        Pages { healthy: Some(Arc::new(|| Ok(()))), ready: Some(ready(controllers.readiness())), ..Pages::default() };
-    let pages = [(health, healthy), (metrics, Pages { metrics: Some(Arc::new(registry)), ..Pages::default() })];
-    let mut servers = Vec::new();
-    for (address, pages) in pages {
-        if let Some(address) = address {
-            servers.push(listen(address, pages).await?);
-        }
-    }
+    controllers.workload_metrics().register(&mut registry);
+    let servers = serve_all([(health, "health", healthy(&controllers)), (metrics, "metrics", shown(registry))], &say);
+    let servers = servers.await?;
     let mut candidate =
         leader_elect.then(|| Candidate::new(client, &lease_namespace, LEASE, instance(), Timing::default(), clock));
     if let Some(candidate) = &mut candidate {
         say("waiting to lead");
         tokio::select! {
             () = candidate.acquire() => {}
-            () = signals.next() => return Ok(()),
+            () = signals.next() => {
+                stop_all(servers).await;
+                return Ok(());
+            }
         }
     }
     say("working");
@@ -95,14 +92,20 @@ pub async fn run(options_: ControllerOptions, say: impl Fn(&str)) -> Result<(), 
         drop(controllers);
         return Err(ControllerError::NotLeading);
     }
-    controllers.stop().await;
+    finish(controllers, &mut candidate).await?;
     if let Some(candidate) = candidate {
         candidate.release().await;
     }
-    for server in servers {
-        server.stop().await;
-    }
+    stop_all(servers).await;
     Ok(())
+}
+
+/// Lets what has begun come to its end. The Lease is kept for as long as that takes: nobody else may act meanwhile.
+async fn finish(controllers: Task, candidate: &mut Option<Candidate>) -> Result<(), ControllerError> {
+    tokio::select! {
+        () = controllers.stop() => Ok(()),
+        () = keep(candidate) => Err(ControllerError::NotLeading),
+    }
 }
 
 /// Keeps the Lease; without one, for ever.
@@ -113,13 +116,35 @@ async fn keep(candidate: &mut Option<Candidate>) {
     }
 }
 
-/// A process that waits to lead is ready once it has listed everything.
-fn ready(readiness: Readiness) -> Check {
-    Arc::new(move || readiness.check())
+/// Lives for as long as it answers. A process that waits to lead is ready once it has listed everything.
+fn healthy(controllers: &Controllers) -> Pages {
+    let readiness = controllers.readiness();
+    let ready: Check = Arc::new(move || readiness.check());
+    Pages { healthy: Some(Arc::new(|| Ok(()))), ready: Some(ready), ..Pages::default() }
 }
 
-async fn listen(address: SocketAddr, pages: Pages) -> Result<Task, ControllerError> {
-    let listener = TcpListener::bind(address).await;
-    let listener = listener.map_err(|source| ControllerError::Listen { address, source })?;
-    Ok(Task::spawn(|ended| serve(listener, pages, ended.wait())))
+fn shown(registry: Registry) -> Pages {
+    Pages { metrics: Some(Arc::new(registry)), ..Pages::default() }
+}
+
+/// Serves the pages that have an address, and says where.
+async fn serve_all(
+    pages: [(Option<SocketAddr>, &str, Pages); 2],
+    say: &impl Fn(&str),
+) -> Result<Vec<Task>, ControllerError> {
+    let mut servers = Vec::new();
+    for (address, name, pages) in pages {
+        let Some(address) = address else { continue };
+        let failed = |source| ControllerError::Listen { address, source };
+        let listener = TcpListener::bind(address).await.map_err(failed)?;
+        say(&format!("{name} on http://{}", listener.local_addr().map_err(failed)?));
+        servers.push(Task::spawn(|ended| serve(listener, pages, ended.wait())));
+    }
+    Ok(servers)
+}
+
+async fn stop_all(servers: Vec<Task>) {
+    for server in servers {
+        server.stop().await;
+    }
 }

@@ -14,7 +14,7 @@ use rustix::process::{Pid, Signal, kill_process};
 use tempfile::TempDir;
 
 /// A server that is killed when the test ends.
-struct Running {
+pub struct Running {
     process: Child,
     address: String,
 }
@@ -26,7 +26,7 @@ fn command(folder: &Path, bind: &str) -> Command {
 }
 
 impl Running {
-    fn start(folder: &Path) -> Self {
+    pub fn start(folder: &Path) -> Self {
         let mut process = command(folder, "127.0.0.1:0").spawn().expect("refit must run");
         let lines = BufReader::new(process.stderr.take().expect("it must be piped")).lines();
         let said: Vec<String> = lines.map_while(Result::ok).take(3).collect();

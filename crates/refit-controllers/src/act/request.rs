@@ -2,7 +2,7 @@
 
 use kube::Client;
 use kube::api::{Api, DeleteParams, DynamicObject, Patch as Body, PatchParams, Preconditions};
-use refit_plan::effect::{Apply, Part, Patch, Target};
+use refit_plan::effect::{Apply, Delete, Part, Patch, Target};
 use serde_json::{Value, json};
 
 use super::failure::Failure;
@@ -39,9 +39,11 @@ fn json_patch(operations: &[Value]) -> json_patch::Patch {
     serde_json::from_value(Value::from(operations)).expect("operations of a plan must be a JSON patch")
 }
 
-/// Deletion of exactly this object. One that is gone already is as good as deleted.
-pub(super) async fn delete(client: Client, target: &Target) -> Result<Written, Failure> {
-    let preconditions = Preconditions { uid: target.uid.clone(), resource_version: None };
+/// Deletion of exactly this object, of the version that was seen where that counts. One that is gone already is as good
+/// as deleted.
+pub(super) async fn delete(client: Client, delete: &Delete) -> Result<Written, Failure> {
+    let Delete { target, resource_version } = delete;
+    let preconditions = Preconditions { uid: target.uid.clone(), resource_version: resource_version.clone() };
     let params = DeleteParams { preconditions: Some(preconditions), ..DeleteParams::default() };
     let gone = || Written::Gone { target: target.clone() };
     match api(client, target).delete(&target.name, &params).await {

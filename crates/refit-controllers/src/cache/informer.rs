@@ -2,7 +2,7 @@
 
 use std::fmt::Debug;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::{Arc, Mutex, PoisonError, RwLock, RwLockReadGuard};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard};
 use std::time::Duration;
 
 use kube::Resource;
@@ -23,43 +23,75 @@ pub type Subscriber<K> = Box<dyn Fn(&Change<K>) + Send + Sync>;
 /// One kind, known to the whole process. Clones are the same; the watch ends with the last of them.
 pub struct Informer<K> {
     shared: Arc<Shared<K>>,
-    _task: Arc<Task>,
+    task: Arc<Task>,
 }
 
 struct Shared<K> {
     store: RwLock<Store<K>>,
     /// Locked for as long as a change is told, so that all subscribers are told of all changes in their order.
-    subscribers: Mutex<Vec<(&'static str, Subscriber<K>)>>,
+    audience: Mutex<Audience<K>>,
     /// The version of the store after each event was told; nothing before the first list is complete.
     progress: watch::Sender<Option<u64>>,
 }
 
-/// Ends with its last handle.
-struct Task(JoinHandle<()>);
+/// Who is told, and by which watch. One that was ended may have an event in its hands still; it is not told.
+struct Audience<K> {
+    watch: u64,
+    subscribers: Vec<(&'static str, Subscriber<K>)>,
+}
+
+/// The watch that goes on, if one does. Ends with its last handle.
+#[derive(Default)]
+struct Task(Mutex<Option<JoinHandle<()>>>);
+
+impl Task {
+    fn replace(&self, task: Option<JoinHandle<()>>) {
+        let old = std::mem::replace(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner), task);
+        old.iter().for_each(JoinHandle::abort);
+    }
+}
 
 impl Drop for Task {
     fn drop(&mut self) {
-        self.0.abort();
+        self.replace(None);
     }
 }
 
 impl<K> Clone for Informer<K> {
     fn clone(&self) -> Self {
-        Self { shared: Arc::clone(&self.shared), _task: Arc::clone(&self._task) }
+        Self { shared: Arc::clone(&self.shared), task: Arc::clone(&self.task) }
     }
 }
 
 impl<K: Resource + Clone + Debug + Send + Sync + 'static> Informer<K> {
     /// Begins to list and to watch. Must be called inside a tokio runtime.
     pub fn start(feed: Feed<K>, indexes: Vec<Index<K>>, chance: Chance) -> Self {
-        let shared = Arc::new(Shared {
+        let informer = Self::idle(indexes);
+        informer.resume(feed, chance);
+        informer
+    }
+
+    /// Knows nothing, and watches nothing yet.
+    pub(super) fn idle(indexes: Vec<Index<K>>) -> Self {
+        let shared = Shared {
             store: RwLock::new(Store::new(indexes)),
-            subscribers: Mutex::default(),
+            audience: Mutex::new(Audience { watch: 0, subscribers: Vec::new() }),
             progress: watch::Sender::new(None),
-        });
-        let target = Arc::clone(&shared);
-        let task = tokio::spawn(async move { feed.run(&chance, |event| target.take(event)).await });
-        Self { shared, _task: Arc::new(Task(task)) }
+        };
+        Self { shared: Arc::new(shared), task: Arc::default() }
+    }
+
+    /// Ends the watch, as the kind is not there any more. All objects are told to be gone. Subscribers stay.
+    pub(super) fn pause(&self) {
+        self.task.replace(None);
+        self.shared.clear();
+    }
+
+    /// Begins to list and to watch after [`pause`](Self::pause).
+    pub(super) fn resume(&self, feed: Feed<K>, chance: Chance) {
+        let (target, watch) = (Arc::clone(&self.shared), self.shared.audience().watch);
+        let task = tokio::spawn(async move { feed.run(&chance, |event| target.take(watch, event)).await });
+        self.task.replace(Some(task));
     }
 
     /// The object of this name.
@@ -80,7 +112,7 @@ impl<K: Resource + Clone + Debug + Send + Sync + 'static> Informer<K> {
     /// Tells the subscriber of every object that there is, and from then on of every change. A second subscriber of the
     /// same name is not taken: whoever comes across a kind again and again subscribes each time.
     pub fn subscribe(&self, name: &'static str, subscriber: Subscriber<K>) {
-        let mut subscribers = self.shared.subscribers.lock().unwrap_or_else(PoisonError::into_inner);
+        let subscribers = &mut self.shared.audience().subscribers;
         if subscribers.iter().any(|(known, _)| *known == name) {
             return;
         }
@@ -89,6 +121,11 @@ impl<K: Resource + Clone + Debug + Send + Sync + 'static> Informer<K> {
             subscriber(&Change { old: None, new: Some(object) });
         }
         subscribers.push((name, subscriber));
+    }
+
+    /// Whether anybody watches: not while the kind is not there.
+    pub(super) fn is_watching(&self) -> bool {
+        self.task.0.lock().unwrap_or_else(PoisonError::into_inner).is_some()
     }
 
     /// Whether the first list is complete.
@@ -123,20 +160,43 @@ impl<K: Resource + Clone + Debug + Send + Sync + 'static> Informer<K> {
     }
 }
 
+impl<K> Shared<K> {
+    fn audience(&self) -> MutexGuard<'_, Audience<K>> {
+        self.audience.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
 impl<K: Resource> Shared<K> {
-    fn take(&self, event: Event<K>) {
-        let subscribers = self.subscribers.lock().unwrap_or_else(PoisonError::into_inner);
+    fn take(&self, watch: u64, event: Event<K>) {
+        let audience = self.audience();
+        if audience.watch != watch {
+            return;
+        }
         let (changes, version) = {
             let mut store = self.store.write().unwrap_or_else(PoisonError::into_inner);
             let is_listing = matches!(event, Event::Init | Event::InitApply(_));
             let changes = store.take(event);
             (changes, store.version().filter(|_| !is_listing))
         };
-        for change in &changes {
-            subscribers.iter().for_each(|(name, subscriber)| tell(name, subscriber, change));
-        }
+        audience.tell(&changes);
         if version.is_some() {
             self.progress.send_replace(version);
+        }
+    }
+
+    fn clear(&self) {
+        let mut audience = self.audience();
+        audience.watch += 1;
+        self.progress.send_replace(None);
+        let changes = self.store.write().unwrap_or_else(PoisonError::into_inner).clear();
+        audience.tell(&changes);
+    }
+}
+
+impl<K> Audience<K> {
+    fn tell(&self, changes: &[Change<K>]) {
+        for change in changes {
+            self.subscribers.iter().for_each(|(name, subscriber)| tell(name, subscriber, change));
         }
     }
 }

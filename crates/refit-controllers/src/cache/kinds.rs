@@ -23,6 +23,7 @@ use super::feed::Feed;
 use super::index::Index;
 use super::informer::Informer;
 use super::provided::Provided;
+use super::providers::Providers;
 use super::sight::{Sight, Written};
 use crate::chance::Chance;
 
@@ -45,22 +46,15 @@ pub struct Cache {
     pub definitions: Informer<PartialObjectMeta<CustomResourceDefinition>>,
     /// Those of clusters, and only that they changed: what is in a Secret is read when it is needed, and not kept.
     pub secrets: Informer<PartialObjectMeta<Secret>>,
-    providers: Arc<Mutex<BTreeMap<KindName, Provider>>>,
+    providers: Arc<Providers>,
     sights: Arc<Mutex<BTreeMap<KindName, Arc<dyn Sight>>>>,
-    client: Client,
-    chance: Chance,
-}
-
-/// A kind that appeared while the process ran.
-struct Provider {
-    version: String,
-    informer: Informer<Provided>,
 }
 
 impl Cache {
     /// Begins to watch all kinds that are ours. Must be called inside a tokio runtime.
     pub fn start(client: &Client, chance: &Chance) -> Self {
         let starting = Starting { client, chance, sights: Arc::default() };
+        let definitions = starting.metadata(None);
         Self {
             clusters: starting.own(vec![Index::REFERENCE]),
             machine_deployments: starting.own(vec![Index::CLUSTER]),
@@ -77,26 +71,20 @@ impl Cache {
             extension_configs: starting.own(vec![]),
             machine_rollouts: starting.own(vec![Index::OWNER]),
             namespaces: starting.metadata(None),
-            definitions: starting.metadata(None),
+            providers: Providers::new(client, chance, &definitions),
+            definitions,
             secrets: starting.metadata(Some(labels::CLUSTER_NAME)),
             sights: starting.sights,
-            providers: Arc::default(),
-            client: client.clone(),
-            chance: chance.clone(),
         }
     }
 
-    /// The informer of a provider's kind: begun when somebody first asks, and anew when the kind's version changes.
+    /// The informer of a provider's kind: begun when somebody first asks, and anew when the kind's version changes. While
+    /// the kind is not defined nothing is asked of the server.
     pub fn provider(&self, resource: &ApiResource) -> Informer<Provided> {
-        let name = (resource.group.clone(), resource.kind.clone());
-        let mut providers = self.providers.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(known) = providers.get(&name).filter(|known| known.version == resource.version) {
-            return known.informer.clone();
+        let (informer, is_new) = self.providers.informer(resource, &self.definitions);
+        if is_new {
+            remember(&self.sights, (resource.group.clone(), resource.kind.clone()), informer.clone());
         }
-        let feed = Feed::provided(Api::all_with(self.client.clone(), resource), resource);
-        let informer = Informer::start(feed, vec![Index::OWNER, Index::CLUSTER], self.chance.clone());
-        remember(&self.sights, name.clone(), informer.clone());
-        providers.insert(name, Provider { version: resource.version.clone(), informer: informer.clone() });
         informer
     }
 

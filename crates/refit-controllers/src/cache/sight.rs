@@ -45,6 +45,8 @@ impl Written {
 impl<K: Resource + Clone + Debug + Send + Sync + 'static> Sight for Informer<K> {
     fn has_seen<'a>(&'a self, written: &'a Written, limit: Duration) -> BoxFuture<'a, bool> {
         match written {
+            // What nobody watches need not be waited for.
+            _ if !self.is_watching() => std::future::ready(true).boxed(),
             Written::Version { version, .. } => self.wait_seen(*version, limit).boxed(),
             Written::Gone { target } => {
                 let key = ObjectKey::new(target.namespace.clone().unwrap_or_default(), target.name.clone());

@@ -76,6 +76,14 @@ impl<K: Resource> Store<K> {
         self.is_listed.then_some(self.version)
     }
 
+    /// Forgets everything, as before the first list. Gives what is gone by it.
+    pub fn clear(&mut self) -> Vec<Change<K>> {
+        self.entries.clear();
+        (self.listed, self.version, self.is_listed) = (None, 0, false);
+        let objects = std::mem::take(&mut self.objects).into_values();
+        objects.map(|old| Change { old: Some(old), new: None }).collect()
+    }
+
     /// Takes an event in. Gives what it changed, in order.
     pub fn take(&mut self, event: Event<K>) -> Vec<Change<K>> {
         match event {

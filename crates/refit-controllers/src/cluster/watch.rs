@@ -1,17 +1,39 @@
 //! Which changes make a Cluster worth a look.
 
-use kube::Resource;
-use refit_api::cluster::{ContractVersionedObjectReference, MachineDeployment};
-use refit_api::conditions::get;
-use refit_api::vocabulary::condition_types::AVAILABLE;
+use std::sync::Arc;
+use std::time::Duration;
 
-use crate::cache::{BY_REFERENCE, Cache, Change, Informer, ObjectKey, Provided, reference};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
+use kube::Resource;
+use refit_api::cluster::{
+    Cluster, ClusterReplicasStatus, ContractVersionedObjectReference, GROUP, Machine, MachineDeployment, MachineSet,
+};
+use refit_api::conditions::get;
+use refit_api::owners::{self, OwnerKind};
+use refit_api::vocabulary::condition_types::{AVAILABLE, CONTROL_PLANE_INITIALIZED, INFRASTRUCTURE_READY};
+use refit_api::vocabulary::labels;
+use refit_plan::cluster::counters;
+
+use crate::cache::{BY_REFERENCE, Cache, Change, Informer, ObjectKey, Provided, Subscriber, reference};
 use crate::context::Context;
 use crate::queue::Queue;
 use crate::workload::Listener;
 
 /// The name under which changes are subscribed to.
 const SUBSCRIBER: &str = "cluster";
+
+/// A Cluster counts all of its machines at once, so what happens to several of them within this time is one look, and
+/// one write.
+const GATHERED: Duration = Duration::from_secs(1);
+
+/// Whether others than the Cluster's own controller care: not for how many machines it counts.
+pub(crate) fn is_news(change: &Change<Cluster>) -> bool {
+    change.old.as_deref().map(facts) != change.new.as_deref().map(facts)
+}
+
+pub(super) fn is_control_plane(machine: &Machine) -> bool {
+    machine.metadata.labels.as_ref().is_some_and(|own| own.contains_key(labels::CONTROL_PLANE))
+}
 
 /// Adds Clusters to the queue as things change that their decisions look at.
 pub(super) fn watch(context: &Context, queue: &Queue<ObjectKey>) {
@@ -20,27 +42,16 @@ pub(super) fn watch(context: &Context, queue: &Queue<ObjectKey>) {
         SUBSCRIBER,
         Box::new(move |change| change.either().into_iter().for_each(|cluster| to.add(ObjectKey::of(&**cluster)))),
     );
-    let to = queue.clone();
-    cache.machine_deployments.subscribe(
+    cache.machine_deployments.subscribe(SUBSCRIBER, deployments(cache, queue));
+    let clusters = cache.clusters.clone();
+    let set_facts = |set: &MachineSet| is_of_cluster(set).then(|| counters::of_machine_set(set));
+    cache.machine_sets.subscribe(
         SUBSCRIBER,
-        Box::new(move |change| {
-            if is_news(change) {
-                add(&to, change, |deployment| &deployment.spec.cluster_name);
-            }
-        }),
+        counted(clusters.clone(), queue.clone(), |set: &MachineSet| &set.spec.cluster_name, set_facts),
     );
-    gone(&cache.machine_sets, queue, |set| &set.spec.cluster_name);
-    // A Machine of a control plane that is managed by hand makes it there by its Node.
-    let to = queue.clone();
     cache.machines.subscribe(
         SUBSCRIBER,
-        Box::new(move |change| {
-            let has_node = |machine: &std::sync::Arc<refit_api::cluster::Machine>| machine.status.node_ref.is_some();
-            let (old, new) = (change.old.as_ref().is_some_and(has_node), change.new.as_ref().is_some_and(has_node));
-            if change.is_deletion() || (new && !old) {
-                add(&to, change, |machine| &machine.spec.cluster_name);
-            }
-        }),
+        counted(clusters, queue.clone(), |machine: &Machine| &machine.spec.cluster_name, machine_facts),
     );
     let to = queue.clone();
     context
@@ -67,30 +78,64 @@ pub(super) fn referenced(
     );
 }
 
-fn gone<K>(informer: &Informer<K>, queue: &Queue<ObjectKey>, cluster: fn(&K) -> &String)
-where
-    K: Resource + Clone + std::fmt::Debug + Send + Sync + 'static,
-{
-    let queue = queue.clone();
-    informer.subscribe(
-        SUBSCRIBER,
-        Box::new(move |change| {
-            if change.is_deletion() {
-                add(&queue, change, cluster);
-            }
-        }),
+/// A MachineDeployment that comes, goes, or becomes available or not is told at once; its counters when they are gathered.
+fn deployments(cache: &Cache, queue: &Queue<ObjectKey>) -> Subscriber<MachineDeployment> {
+    let to = queue.clone();
+    let available = |it: &MachineDeployment| get(&it.status.conditions, AVAILABLE).cloned();
+    let of_counters = counted(
+        cache.clusters.clone(),
+        queue.clone(),
+        |deployment: &MachineDeployment| &deployment.spec.cluster_name,
+        |deployment| Some(counters::of_machine_deployment(deployment)),
     );
+    Box::new(move |change| {
+        let Some(deployment) = change.either() else { return };
+        if change.old.as_deref().map(available) != change.new.as_deref().map(available) {
+            to.add(ObjectKey::new(ObjectKey::of(&**deployment).namespace, deployment.spec.cluster_name.clone()));
+        }
+        of_counters(change);
+    })
 }
 
-fn add<K: Resource>(queue: &Queue<ObjectKey>, change: &Change<K>, cluster: fn(&K) -> &String) {
-    if let Some(object) = change.either() {
-        queue.add(ObjectKey::new(ObjectKey::of(&**object).namespace, cluster(object).clone()));
-    }
+/// Looks at the Cluster, soon, when what counts of an object has changed, or when the object is gone for which a Cluster
+/// waits that is being deleted.
+fn counted<K: Resource + 'static, F: PartialEq + 'static>(
+    clusters: Informer<Cluster>,
+    queue: Queue<ObjectKey>,
+    cluster_name: fn(&K) -> &String,
+    facts: fn(&K) -> Option<F>,
+) -> Subscriber<K> {
+    Box::new(move |change| {
+        let Some(object) = change.either() else { return };
+        let key = ObjectKey::new(ObjectKey::of(&**object).namespace, cluster_name(object).clone());
+        let is_counted = change.old.as_deref().and_then(facts) != change.new.as_deref().and_then(facts);
+        let is_deleting = |cluster: Arc<Cluster>| cluster.metadata.deletion_timestamp.is_some();
+        if is_counted || (change.is_deletion() && clusters.get(&key).is_some_and(is_deleting)) {
+            queue.add_after(key, GATHERED);
+        }
+    })
 }
 
-/// A MachineDeployment comes, goes, or becomes available or not.
-fn is_news(change: &Change<MachineDeployment>) -> bool {
-    let (Some(old), Some(new)) = (&change.old, &change.new) else { return true };
-    let available = |deployment: &MachineDeployment| get(&deployment.status.conditions, AVAILABLE).cloned();
-    available(old) != available(new)
+/// What counts of a Machine: nothing if somebody else counts it. One of a control plane that is managed by hand makes it
+/// there by its Node.
+fn machine_facts(machine: &Machine) -> Option<(ClusterReplicasStatus, bool)> {
+    let is_own = is_control_plane(machine) || is_of_cluster(machine);
+    is_own.then(|| (counters::of_machines([machine]), machine.status.node_ref.is_some()))
+}
+
+fn is_of_cluster<K: Resource>(object: &K) -> bool {
+    let owners = object.meta().owner_references.as_deref().unwrap_or_default();
+    owners::find(owners, OwnerKind { group: GROUP, kind: "Cluster" }).is_some()
+}
+
+fn facts(cluster: &Cluster) -> impl PartialEq + use<> {
+    let said = |type_: &str| get(&cluster.status.conditions, type_).map(transition);
+    let (metadata, status) = (&cluster.metadata, &cluster.status);
+    let own = (metadata.generation, metadata.labels.clone(), metadata.annotations.clone());
+    let start = (status.initialization.clone(), said(INFRASTRUCTURE_READY), said(CONTROL_PLANE_INITIALIZED));
+    (own, start, metadata.deletion_timestamp.is_some())
+}
+
+fn transition(condition: &Condition) -> (String, jiff::Timestamp) {
+    (condition.status.clone(), condition.last_transition_time.0)
 }

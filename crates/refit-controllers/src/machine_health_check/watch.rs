@@ -6,6 +6,7 @@ use k8s_openapi::api::core::v1::Node;
 use refit_api::cluster::{Machine, MachineHealthCheck};
 
 use crate::cache::{BY_CLUSTER, Change, Informer, ObjectKey, namespaced};
+use crate::cluster;
 use crate::context::Context;
 use crate::queue::Queue;
 use crate::workload::Listener;
@@ -31,7 +32,7 @@ pub(super) fn watch(context: &Context, queue: &Queue<ObjectKey>) {
     cache.clusters.subscribe(
         SUBSCRIBER,
         Box::new(move |change| {
-            let Some(cluster) = change.either() else { return };
+            let Some(cluster) = change.either().filter(|_| cluster::watch::is_news(change)) else { return };
             let key = ObjectKey::of(&**cluster);
             of_cluster(&key.namespace, &key.name);
         }),

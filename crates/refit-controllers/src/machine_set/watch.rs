@@ -28,7 +28,7 @@ pub(super) fn watch(cache: &Cache, queue: &Queue<ObjectKey>) {
     cache.clusters.subscribe(
         SUBSCRIBER,
         Box::new(move |change| {
-            let Some(cluster) = change.either() else { return };
+            let Some(cluster) = change.either().filter(|_| crate::cluster::watch::is_news(change)) else { return };
             of_cluster(BY_CLUSTER, cluster.metadata.namespace.as_deref(), cluster.metadata.name.as_deref());
         }),
     );

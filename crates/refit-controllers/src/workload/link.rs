@@ -125,10 +125,12 @@ async fn run(cluster: ObjectKey, shared: Weak<Shared>, line: Arc<Line>) {
 /// Probes the cluster. Gives the time until the next look.
 async fn watch_over(shared: &Shared, cluster: &ObjectKey, line: &Line, client: &Client) -> Duration {
     let answer = probe(client).await;
+    shared.count(cluster, |metrics| metrics.probed(cluster, answer.is_ok()));
     let is_final = matches!(&answer, Err(ConnectError::Probe(kube::Error::Api(status))) if status.code == 401);
     if !line.note(answer.is_ok(), is_final, shared.clock.now()) {
         return PROBE_INTERVAL;
     }
+    shared.count(cluster, |metrics| metrics.connected(cluster, false));
     tracing::warn!(%cluster, "connection to the workload cluster is lost");
     shared.tell_connection(cluster);
     Duration::ZERO
@@ -140,6 +142,7 @@ async fn connect(shared: &Arc<Shared>, cluster: &ObjectKey, line: &Line) -> bool
     match connected {
         Ok((connected, secret)) => {
             line.note(true, false, shared.clock.now());
+            shared.count(cluster, |metrics| metrics.connected(cluster, true));
             {
                 let mut state = line.state();
                 state.workload.connected = Some(connected);
@@ -151,6 +154,7 @@ async fn connect(shared: &Arc<Shared>, cluster: &ObjectKey, line: &Line) -> bool
         }
         Err(error) => {
             line.note(false, false, shared.clock.now());
+            shared.count(cluster, |metrics| metrics.connected(cluster, false));
             tracing::info!(%cluster, error = chain(&error), "no connection to the workload cluster");
             false
         }

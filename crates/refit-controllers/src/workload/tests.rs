@@ -160,6 +160,46 @@ async fn a_cluster_that_does_not_answer_is_given_up_and_found_again() {
     assert_eq!(workloads.get(&key).connection.consecutive_failures, 0);
 }
 
+/// What the metrics say of the cluster.
+fn counted(workloads: &WorkloadClusters) -> BTreeMap<String, String> {
+    let (mut registry, mut text) = (prometheus_client::registry::Registry::default(), String::new());
+    workloads.metrics().register(&mut registry);
+    prometheus_client::encoding::text::encode(&mut text, &registry).expect("it must encode");
+    let lines = text.lines().filter_map(|line| line.strip_prefix("capi_cluster_cache_")?.rsplit_once(' '));
+    lines.map(|(name, value)| (name.to_owned(), value.to_owned())).collect()
+}
+
+#[tokio::test(start_paused = true)]
+async fn probes_and_connections_are_counted_under_upstreams_names_until_the_cluster_is_gone() {
+    let world = World::start().await;
+    let (workloads, key) = (world.clusters().await, ObjectKey::new("default", "w"));
+    let labels = "cluster_name=\"w\",cluster_namespace=\"default\"";
+    let check = |expected: &[(&str, &str, &str)]| {
+        let line =
+            |(name, more, value): &(&str, &str, &str)| (format!("{name}{{{labels}{more}}}"), (*value).to_owned());
+        assert_eq!(counted(&workloads), expected.iter().map(line).collect());
+    };
+    assert!(workloads.get(&key).connected.is_none());
+    sleep(Duration::from_secs(1)).await;
+    check(&[("connection_up", "", "0")]);
+    world.write_secret(KUBECONFIG).await;
+    wait(&workloads, &key, true).await;
+    sleep(Duration::from_secs(25)).await;
+    let (success, error) = (",status=\"success\"", ",status=\"error\"");
+    check(&[("connection_up", "", "1"), ("healthcheck", "", "1"), ("healthchecks_total", success, "2")]);
+    world.is_cut.store(true, Ordering::SeqCst);
+    sleep(Duration::from_secs(10)).await;
+    let failed = ("healthchecks_total", error, "1");
+    check(&[("connection_up", "", "1"), ("healthcheck", "", "0"), ("healthchecks_total", success, "2"), failed]);
+    wait(&workloads, &key, false).await;
+    let failed = ("healthchecks_total", error, "5");
+    check(&[("connection_up", "", "0"), ("healthcheck", "", "0"), ("healthchecks_total", success, "2"), failed]);
+    let clusters = Api::<Cluster>::namespaced(world.management.clone(), "default");
+    clusters.delete("w", &Default::default()).await.expect("it must be deleted");
+    sleep(LONG).await;
+    check(&[]);
+}
+
 #[tokio::test(start_paused = true)]
 async fn another_kubeconfig_makes_another_connection() {
     let world = World::start().await;

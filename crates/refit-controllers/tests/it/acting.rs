@@ -96,9 +96,14 @@ async fn check_deletes(acting: &Acting) {
     let object = create(&acting.client, VERSION, "Machine", Some("default"), machine("m3")).await;
     let target = Target::of_value(&object);
     let other = Target { uid: Some("00000000-0000-0000-0000-000000000000".to_owned()), ..target.clone() };
-    acting.check(Effect::Delete(Delete { target: other }), Expected::Stale).await;
-    acting.check(Effect::Delete(Delete { target: target.clone() }), Expected::Gone).await;
-    acting.check(Effect::Delete(Delete { target }), Expected::Gone).await;
+    acting.check(Effect::Delete(Delete::at_any_version(other)), Expected::Stale).await;
+    let adopted = patch(&object, json!({ "metadata": { "labels": { "a": "b" } } }));
+    acting.check(Effect::Patch(adopted), Expected::Done).await;
+    acting.check(Effect::Delete(Delete::value_as_seen(&object)), Expected::Stale).await;
+    let found = api(&acting.client, VERSION, "Machine", Some("default")).get("m3").await.expect("it must be there");
+    let seen = serde_json::to_value(found).expect("it must encode");
+    acting.check(Effect::Delete(Delete::value_as_seen(&seen)), Expected::Gone).await;
+    acting.check(Effect::Delete(Delete::at_any_version(target)), Expected::Gone).await;
 }
 
 /// An event that repeats is one object that counts.
@@ -125,6 +130,7 @@ async fn check_events(acting: &Acting) {
 async fn writes_on_the_embedded_server_come_to_what_they_should() {
     let acting = Acting::new(world::embedded().await);
     check_writes(&acting).await;
+    check_deletes(&acting).await;
     check_events(&acting).await;
 }
 

@@ -2,6 +2,9 @@
 
 mod acting;
 mod caching;
+mod clusters;
+mod drains;
+mod health_checks;
 mod machine_sets;
 mod machines;
 mod plain;

@@ -9,14 +9,22 @@ pub const INFRASTRUCTURE: &str = "infrastructure.cluster.x-k8s.io";
 pub const INFRASTRUCTURE_V1: &str = "infrastructure.cluster.x-k8s.io/v1";
 pub const CORE: &str = "cluster.x-k8s.io/v1beta2";
 
+/// How often the provider looks.
+const EVERY: std::time::Duration = std::time::Duration::from_millis(100);
+
 /// Serves `PlainMachine`, `PlainMachineTemplate` and `PlainCluster`.
 pub async fn install(client: &Client) {
     for kind in ["PlainMachine", "PlainMachineTemplate", "PlainCluster"] {
-        create(client, "apiextensions.k8s.io/v1", "CustomResourceDefinition", None, definition(kind)).await;
-        let served = api(client, INFRASTRUCTURE_V1, kind, Some("default"));
-        while served.list(&Default::default()).await.is_err() {
-            tokio::time::sleep(std::time::Duration::from_millis(20)).await;
-        }
+        define(client, kind).await;
+    }
+}
+
+/// Serves one kind.
+pub async fn define(client: &Client, kind: &str) {
+    create(client, "apiextensions.k8s.io/v1", "CustomResourceDefinition", None, definition(kind)).await;
+    let served = api(client, INFRASTRUCTURE_V1, kind, Some("default"));
+    while served.list(&Default::default()).await.is_err() {
+        tokio::time::sleep(std::time::Duration::from_millis(20)).await;
     }
 }
 
@@ -91,7 +99,7 @@ impl Provider {
             loop {
                 provision(&client, "PlainCluster").await;
                 provision(&client, "PlainMachine").await;
-                tokio::time::sleep(std::time::Duration::from_millis(20)).await;
+                tokio::time::sleep(EVERY).await;
             }
         }))
     }
@@ -106,18 +114,25 @@ async fn provision(client: &Client, kind: &str) {
         if object.data["status"]["initialization"]["provisioned"] == true {
             continue;
         }
-        let endpoint = json!({ "host": "localhost", "port": 6443 });
-        let spec = json!({ "spec": { "providerID": format!("plain://{name}"), "controlPlaneEndpoint": endpoint } });
-        let _ = objects.patch(&name, &Default::default(), &kube::api::Patch::Merge(spec)).await;
         if kind == "PlainMachine" {
             node(client, &name).await;
         }
-        let status = json!({ "status": { "initialization": { "provisioned": true } } });
-        let _ = objects.patch_status(&name, &Default::default(), &kube::api::Patch::Merge(status)).await;
+        provision_one(client, kind, &name).await;
     }
 }
 
-async fn node(client: &Client, name: &str) {
+/// The host, or the infrastructure of the cluster, is there.
+pub async fn provision_one(client: &Client, kind: &str, name: &str) {
+    let objects = api(client, INFRASTRUCTURE_V1, kind, Some("default"));
+    let endpoint = json!({ "host": "localhost", "port": 6443 });
+    let spec = json!({ "spec": { "providerID": format!("plain://{name}"), "controlPlaneEndpoint": endpoint } });
+    let _ = objects.patch(name, &Default::default(), &kube::api::Patch::Merge(spec)).await;
+    let status = json!({ "status": { "initialization": { "provisioned": true } } });
+    let _ = objects.patch_status(name, &Default::default(), &kube::api::Patch::Merge(status)).await;
+}
+
+/// A Node that is well.
+pub async fn node(client: &Client, name: &str) {
     let nodes = api(client, "v1", "Node", None);
     let spec = json!({ "providerID": format!("plain://{name}") });
     let node = json!({ "apiVersion": "v1", "kind": "Node", "metadata": { "name": name }, "spec": spec });

@@ -10,6 +10,7 @@ use http_body_util::BodyExt;
 use kube::Client;
 use kube::client::Body;
 use refit_apiserver::access;
+use refit_apiserver::api::Entropy;
 use refit_apiserver::host::Host;
 use refit_apiserver::store::Store;
 use refit_controllers::chance::Chance;
@@ -29,7 +30,7 @@ use tower::util::BoxCloneSyncService;
 
 use crate::{plain, world};
 
-/// How often the controllers sent what: method, resource and subresource, without names. Reads are not counted.
+/// How often the controllers sent what: method, resource and subresource, without names.
 pub type Writes = Arc<Mutex<BTreeMap<String, usize>>>;
 
 /// For how long nothing must be written for the controllers to be at rest, and how often that is tried.
@@ -41,27 +42,33 @@ pub struct Plane {
     /// Of somebody else than the controllers.
     pub client: Client,
     pub writes: Writes,
+    /// What the controllers read, watches apart.
+    pub reads: Writes,
+    pub clock: Clock,
     end: oneshot::Sender<()>,
     running: JoinHandle<()>,
 }
 
 impl Plane {
-    /// With this extension, wherever an ExtensionConfig says that it is.
+    /// With this extension, wherever an ExtensionConfig says that it is. All of it is on tokio's clock: under a paused one,
+    /// hours pass in seconds.
     pub async fn start(extension: Extension) -> Self {
-        let host = Host::start_on_system(Store::in_memory()).await.expect("the API must start");
+        let clock = Clock::from_system();
+        let host = Host::start(Store::in_memory(), Arc::new(move || clock.now()), Entropy::from_seed(1)).await;
+        let host = host.expect("the API must start");
         let client = Client::new(host.service(access::admin()), "default");
         world::install_crds(&client).await;
         plain::install(&client).await;
-        let writes = Writes::default();
-        let counted = Arc::clone(&writes);
+        let (writes, reads) = (Writes::default(), Writes::default());
+        let (written, read) = (Arc::clone(&writes), Arc::clone(&reads));
         let service = host.service(access::admin()).map_request(move |request: Request<Body>| {
-            count(&counted, &request);
+            count(&written, &read, &request);
             request
         });
-        let running = Controllers::start(Client::new(service, "default"), options(client.clone(), extension));
+        let running = Controllers::start(Client::new(service, "default"), options(client.clone(), extension, clock));
         let (end, ended) = oneshot::channel();
         let running = tokio::spawn(running.run(async move { drop(ended.await) }));
-        Self { client, writes, end, running }
+        Self { client, writes, reads, clock, end, running }
     }
 
     /// Waits until the controllers write nothing more. Gives what they wrote, and counts anew.
@@ -85,7 +92,7 @@ impl Plane {
 }
 
 /// The management cluster is its own workload cluster.
-fn options(workload: Client, extension: Extension) -> Options {
+fn options(workload: Client, extension: Extension, clock: Clock) -> Options {
     let connector: Connector = Arc::new(move |_, _| {
         let client = workload.clone();
         async move { Ok(client) }.boxed()
@@ -94,7 +101,7 @@ fn options(workload: Client, extension: Extension) -> Options {
         extensions: Extensions::new(HookClient::new(transport(extension), HookMetrics::default())),
         connector,
         settings: Settings::default(),
-        clock: Clock::from_system(),
+        clock,
         chance: Chance::from_seed(1),
         instance: "test".to_owned(),
         metrics: QueueMetrics::default(),
@@ -112,14 +119,18 @@ fn transport(extension: Extension) -> Transport {
     }))
 }
 
-fn count(writes: &Writes, request: &Request<Body>) {
-    let is_dry_run = request.uri().query().is_some_and(|query| query.contains("dryRun"));
-    if request.method() == Method::GET || is_dry_run {
-        return;
-    }
+/// Dry runs change nothing: they are reads. Watches are neither.
+fn count(writes: &Writes, reads: &Writes, request: &Request<Body>) {
+    let asks_for = |what: &str| request.uri().query().is_some_and(|query| query.contains(what));
+    let counted = match *request.method() {
+        Method::GET if asks_for("watch=true") => return,
+        Method::GET => reads,
+        _ if asks_for("dryRun") => reads,
+        _ => writes,
+    };
     let path = request.uri().path();
     let mut parts = path.rsplit_once("/namespaces/default/").map_or(path, |(_, rest)| rest).split('/');
     let (resource, _, part) = (parts.next().unwrap_or_default(), parts.next(), parts.next());
     let what = format!("{} {resource}{}", request.method(), part.map(|part| format!("/{part}")).unwrap_or_default());
-    *writes.lock().expect("nobody must panic while counting").entry(what).or_default() += 1;
+    *counted.lock().expect("nobody must panic while counting").entry(what).or_default() += 1;
 }

@@ -27,7 +27,7 @@ pub fn memory_updater() -> Extension {
 
 /// What must not change of a machine.
 #[derive(Debug, Clone, PartialEq)]
-struct Identity {
+pub struct Identity {
     uid: Option<String>,
     provider_id: Option<String>,
     node: Option<String>,
@@ -94,7 +94,7 @@ async fn closed_rollout(client: &Client) -> MachineRollout {
     panic!("the rollout must be closed");
 }
 
-async fn extension_config(client: &Client) {
+pub async fn extension_config(client: &Client) {
     let spec = json!({
         "clientConfig": { "url": "https://memory.example:443", "caBundle": "YQ==" },
         "namespaceSelector": {},
@@ -114,7 +114,7 @@ async fn deployment(client: &Client) {
 }
 
 /// A cluster whose machines run with little memory.
-async fn begin(client: &Client) -> BTreeMap<String, Identity> {
+pub async fn begin(client: &Client) -> BTreeMap<String, Identity> {
     plain::cluster(client).await;
     plain::kubeconfig(client).await;
     plain::template(client, "small", "4Gi").await;
@@ -126,13 +126,13 @@ async fn begin(client: &Client) -> BTreeMap<String, Identity> {
     before
 }
 
-async fn patch_deployment(client: &Client, patch: Value) {
+pub async fn patch_deployment(client: &Client, patch: Value) {
     let deployments = api(client, CORE, "MachineDeployment", Some("default"));
     let patched = deployments.patch("md", &PatchParams::default(), &Patch::Merge(patch)).await;
     patched.expect("the MachineDeployment must be changed");
 }
 
-async fn want_more_memory(client: &Client) {
+pub async fn want_more_memory(client: &Client) {
     let template = json!({ "spec": { "infrastructureRef": { "name": "large" } } });
     patch_deployment(client, json!({ "spec": { "template": template } })).await;
 }
@@ -192,5 +192,26 @@ async fn machines_get_more_memory_and_stay_who_they_are() {
     assert!(of("PATCH machines") + of("PATCH plainmachines") <= WRITES_PER_MACHINE * MACHINES, "{writes:?}");
 
     assert_eq!(of("DELETE machines"), 0, "{writes:?}");
+    plane.end().await;
+}
+
+/// Probes go to workload clusters, which nobody counts here.
+#[tokio::test(start_paused = true)]
+async fn at_rest_the_controllers_ask_nothing_of_the_management_cluster() {
+    let plane = Plane::start(memory_updater()).await;
+    let client = &plane.client;
+    let provider = Provider::start(client.clone());
+    extension_config(client).await;
+    begin(client).await;
+    drop(provider);
+    plane.at_rest().await;
+    tokio::time::sleep(Duration::from_secs(60)).await;
+    for counted in [&plane.writes, &plane.reads] {
+        counted.lock().expect("nobody must panic while counting").clear();
+    }
+    tokio::time::sleep(Duration::from_secs(3_600)).await;
+    for counted in [&plane.writes, &plane.reads] {
+        assert_eq!(*counted.lock().expect("nobody must panic while counting"), BTreeMap::new());
+    }
     plane.end().await;
 }

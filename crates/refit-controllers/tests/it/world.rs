@@ -51,6 +51,17 @@ pub async fn wait_served(client: &Client, api_version: &str, kind: &str) {
     tokio::time::timeout(SERVED_LIMIT, served).await.expect("the kind must be served");
 }
 
+/// Waits for what `look` is to find, for ten minutes of tokio's time at most.
+pub async fn until<T>(what: &str, mut look: impl AsyncFnMut() -> Option<T>) -> T {
+    for _ in 0..6_000 {
+        if let Some(found) = look().await {
+            return found;
+        }
+        tokio::time::sleep(Duration::from_millis(100)).await;
+    }
+    panic!("it takes too long until {what}");
+}
+
 pub fn api(client: &Client, api_version: &str, kind: &str, namespace: Option<&str>) -> Api<DynamicObject> {
     let resource: ApiResource = refit_controllers::cache::api_resource(api_version, kind);
     match namespace {

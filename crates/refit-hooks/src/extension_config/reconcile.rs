@@ -32,11 +32,7 @@ pub enum ReconcileError {
     Register { name: String, source: RegistrationError },
 }
 
-/// Reconciles the ExtensionConfig of this name, and says when to come back though nothing changes.
-///
-/// # Guarantees
-/// Doing it twice equals doing it once, and writes nothing the second time. Every write is refused by the API where the
-/// object has changed since it was read.
+/// Reads the ExtensionConfig of this name, and [reconciles](reconcile_seen) it.
 pub async fn reconcile(
     client: &Client,
     extensions: &Extensions,
@@ -45,7 +41,23 @@ pub async fn reconcile(
 ) -> Result<Option<Duration>, ReconcileError> {
     let api: Api<ExtensionConfig> = Api::all(client.clone());
     let read = |source| ReconcileError::Read { name: name.to_owned(), source };
-    let config = api.get_opt(name).await.map_err(read)?;
+    reconcile_seen(client, extensions, name, api.get_opt(name).await.map_err(read)?, now).await
+}
+
+/// Reconciles the ExtensionConfig of this name, as somebody has seen it, and says when to come back though nothing
+/// changes.
+///
+/// # Guarantees
+/// Doing it twice equals doing it once, and writes nothing the second time. Every write is refused by the API where the
+/// object has changed since it was seen.
+pub async fn reconcile_seen(
+    client: &Client,
+    extensions: &Extensions,
+    name: &str,
+    config: Option<ExtensionConfig>,
+    now: Timestamp,
+) -> Result<Option<Duration>, ReconcileError> {
+    let api: Api<ExtensionConfig> = Api::all(client.clone());
     match (first_step(extensions.registry().is_ready(), config.as_ref()), config) {
         (Step::Wait, _) => Ok(Some(NOT_READY_INTERVAL)),
         (Step::Unregister, _) | (_, None) => {

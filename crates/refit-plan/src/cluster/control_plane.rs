@@ -46,7 +46,7 @@ pub(super) fn is_initialized(draft: &Draft<'_>) -> bool {
 fn without_object(draft: &mut Draft<'_>) {
     let was_said = is_true(&draft.seen.cluster.status.conditions, types::CONTROL_PLANE_INITIALIZED);
     let has_answered = draft.seen.connection.last_probe_success.is_some();
-    if draft.seen.has_control_plane_node || has_answered || was_said {
+    if draft.seen.has_control_plane_node() || has_answered || was_said {
         initialize(draft);
     }
 }

@@ -94,7 +94,7 @@ fn delete_object(draft: &mut Draft<'_>, object: &Value) {
     // Whoever takes over an object that is about to go would be refused.
     draft.effects.retain(|effect| !matches!(effect, Effect::Patch(patch) if patch.target == Target::of_value(object)));
     if !is_going(object) {
-        draft.effects.push(Effect::Delete(Delete { target: Target::of_value(object) }));
+        draft.effects.push(Effect::Delete(Delete::at_any_version(Target::of_value(object))));
     }
 }
 
@@ -102,7 +102,7 @@ fn delete_object(draft: &mut Draft<'_>, object: &Value) {
 fn delete<'a>(draft: &mut Draft<'_>, left: impl Iterator<Item = &'a Descendant>) {
     draft.plan.requeue(RETRY);
     let due = left.filter(|it| !it.is_going && !it.is_controlled);
-    draft.effects.extend(due.map(|it| Effect::Delete(Delete { target: it.target.clone() })));
+    draft.effects.extend(due.map(|it| Effect::Delete(Delete::at_any_version(it.target.clone()))));
 }
 
 fn names(left: &[&Descendant]) -> String {

@@ -3,11 +3,12 @@
 use jiff::Timestamp;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
 use kube::core::ObjectMeta;
-use refit_api::cluster::Cluster;
+use refit_api::cluster::{Cluster, ClusterReplicasStatus, Machine, MachineDeployment};
 use refit_api::owners;
 use refit_api::resource::CustomKind;
 use refit_api::vocabulary::labels;
 
+use super::counters;
 use crate::effect::Target;
 use crate::machine::{Connection, External};
 
@@ -19,10 +20,13 @@ pub struct Observed {
     pub infrastructure: External,
     pub control_plane: External,
     pub connection: Connection,
-    /// Whether a Machine of the control plane has a Node. Not looked for where a control plane is referred to.
-    pub has_control_plane_node: bool,
+    /// The Machines of the control plane. Not looked for where a control plane is referred to.
+    pub control_plane_machines: Vec<Machine>,
     /// The MachineDeployments, in the order of their names.
     pub workers: Vec<Worker>,
+    /// What the MachineSets that belong to no MachineDeployment say of their machines, and the worker Machines that
+    /// belong to nobody.
+    pub standalone: Vec<ClusterReplicasStatus>,
     /// What has to go before the Cluster does. Looked for only while it is being deleted.
     pub descendants: Descendants,
 }
@@ -32,6 +36,8 @@ pub struct Observed {
 pub struct Worker {
     pub metadata: ObjectMeta,
     pub conditions: Vec<Condition>,
+    /// What it says of its machines.
+    pub counted: ClusterReplicasStatus,
 }
 
 /// What belongs to a Cluster.
@@ -53,8 +59,22 @@ pub struct Descendant {
 }
 
 impl Observed {
+    pub(super) fn has_control_plane_node(&self) -> bool {
+        self.control_plane_machines.iter().any(|machine| machine.status.node_ref.is_some())
+    }
+
     pub(super) fn name(&self) -> &str {
         self.cluster.metadata.name.as_deref().unwrap_or_default()
+    }
+}
+
+impl Worker {
+    pub fn of(deployment: &MachineDeployment) -> Self {
+        Self {
+            metadata: deployment.metadata.clone(),
+            conditions: deployment.status.conditions.clone(),
+            counted: counters::of_machine_deployment(deployment),
+        }
     }
 }
 

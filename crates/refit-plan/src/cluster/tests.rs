@@ -1,5 +1,8 @@
 use jiff::Timestamp;
-use refit_api::cluster::{APIEndpoint, Cluster, ClusterPhase, ContractVersionedObjectReference};
+use kube::core::ObjectMeta;
+use refit_api::cluster::{
+    APIEndpoint, Cluster, ClusterPhase, ClusterReplicasStatus, ContractVersionedObjectReference, Machine, StatusVersion,
+};
 use refit_api::conditions::get;
 use refit_api::contract::ContractVersion;
 use serde_json::{Value, json};
@@ -42,8 +45,9 @@ fn observed(cluster: Cluster, infrastructure: External) -> Observed {
         infrastructure,
         control_plane: External::NotReferenced,
         connection: Connection::default(),
-        has_control_plane_node: false,
+        control_plane_machines: Vec::new(),
         workers: Vec::new(),
+        standalone: Vec::new(),
         descendants: Descendants::default(),
     }
 }
@@ -188,4 +192,92 @@ fn workers_go_first_then_the_control_plane_then_the_infrastructure_then_the_clus
     check_deletion(rest, net(json!({})), &["Machine"], "WaitingForControlPlaneDeletion");
     check_deletion(Descendants::default(), net(json!({})), &["Net"], "WaitingForInfrastructureDeletion");
     check_deletion(Descendants::default(), External::Missing, &[], "DeletionCompleted");
+}
+
+fn replicas(desired: i32, there: i32, available: Option<i32>, versions: &[(&str, i32)]) -> ClusterReplicasStatus {
+    let version =
+        |(version, count): &(&str, i32)| StatusVersion { version: (*version).to_owned(), replicas: Some(*count) };
+    ClusterReplicasStatus {
+        desired_replicas: Some(desired),
+        replicas: Some(there),
+        available_replicas: available,
+        versions: versions.iter().map(version).collect(),
+        ..ClusterReplicasStatus::default()
+    }
+}
+
+fn worker(counted: ClusterReplicasStatus) -> Worker {
+    Worker { metadata: ObjectMeta::default(), conditions: Vec::new(), counted }
+}
+
+fn machine(type_: &str, version: &str) -> Machine {
+    let mut machine = Machine::default();
+    machine.spec.version = Some(version.to_owned());
+    let condition = json!({
+        "type": type_, "status": "True", "reason": "R", "message": "", "lastTransitionTime": "2026-01-01T00:00:00Z",
+    });
+    machine.status.conditions = vec![serde_json::from_value(condition).expect("it must be a condition")];
+    machine
+}
+
+#[test]
+fn workers_are_the_sum_of_what_their_owners_say_and_of_those_that_have_none() {
+    let mut seen = observed(cluster(), net(json!({})));
+    seen.workers = vec![
+        worker(replicas(3, 2, Some(1), &[("v1.34.0", 2)])),
+        worker(ClusterReplicasStatus::default()),
+        worker(replicas(2, 2, None, &[("v1.33.0", 1), ("v1.34.0", 1)])),
+    ];
+    seen.standalone = vec![
+        replicas(1, 1, Some(1), &[]),
+        counters::of_machines(&[machine("Available", "v1.33.0"), machine("Ready", "")]),
+    ];
+    let (seen, _) = settle(seen);
+    let mut expected = replicas(8, 7, Some(3), &[("v1.33.0", 2), ("v1.34.0", 3)]);
+    expected.ready_replicas = Some(1);
+    assert_eq!(seen.cluster.status.workers, Some(expected));
+    assert_eq!(seen.cluster.status.control_plane, None, "nothing at all is not written");
+}
+
+#[test]
+fn a_control_plane_of_machines_is_counted() {
+    let mut seen = observed(cluster(), net(json!({})));
+    seen.control_plane_machines = vec![machine("Available", "v1.34.0"), machine("UpToDate", "v1.34.0")];
+    let (seen, _) = settle(seen);
+    let mut expected = replicas(2, 2, Some(1), &[("v1.34.0", 2)]);
+    expected.up_to_date_replicas = Some(1);
+    assert_eq!(seen.cluster.status.control_plane, Some(expected));
+}
+
+/// What a Cluster says of a control plane object that is like this.
+fn check_control_plane(contract: ContractVersion, more: Value, expected: Option<ClusterReplicasStatus>) {
+    let mut with = cluster();
+    with.spec.control_plane_ref = Some(reference("Brain"));
+    let mut seen = observed(with, net(json!({})));
+    let External::Found { mut object, .. } = net(more) else { panic!("it must be found") };
+    object["kind"] = json!("Brain");
+    seen.control_plane = External::Found { object, contract };
+    let (mut seen, _) = settle(seen);
+    assert_eq!(seen.cluster.status.control_plane, expected, "{contract:?}");
+    seen.control_plane = External::Unreadable { why: "x".to_owned() };
+    let (mut seen, _) = settle(seen);
+    assert_eq!(seen.cluster.status.control_plane, expected, "what cannot be read changes nothing");
+    seen.control_plane = External::Missing;
+    let (seen, _) = settle(seen);
+    assert_eq!(seen.cluster.status.control_plane, None);
+}
+
+#[test]
+fn a_control_plane_object_says_itself_how_many_machines_it_has() {
+    let status = json!({
+        "replicas": 3, "readyReplicas": 3, "availableReplicas": 2, "upToDateReplicas": 1, "unavailableReplicas": 2,
+        "updatedReplicas": 3, "versions": [{ "version": "v1.34.0", "replicas": 3 }],
+    });
+    let object = json!({ "spec": { "replicas": 3 }, "status": status });
+    let mut expected = replicas(3, 3, Some(2), &[("v1.34.0", 3)]);
+    (expected.ready_replicas, expected.up_to_date_replicas) = (Some(3), Some(1));
+    check_control_plane(ContractVersion::V1Beta2, object.clone(), Some(expected.clone()));
+    (expected.available_replicas, expected.up_to_date_replicas) = (Some(1), Some(3));
+    check_control_plane(ContractVersion::V1Beta1, object, Some(expected));
+    check_control_plane(ContractVersion::V1Beta2, json!({ "status": { "replicas": "three" } }), None);
 }

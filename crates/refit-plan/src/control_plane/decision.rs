@@ -85,7 +85,7 @@ impl Decision {
     }
 
     pub(super) fn delete(&mut self, target: Target) {
-        self.write(Effect::Delete(Delete { target }));
+        self.write(Effect::Delete(Delete::at_any_version(target)));
     }
 
     pub(super) fn emit(&mut self, event: Event) {

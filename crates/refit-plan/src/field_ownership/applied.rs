@@ -268,7 +268,11 @@ mod tests {
         check(&intent, owned(), true);
         check(&intent, without_owner.clone(), true);
         check(&with(intent.clone(), "/spec/version", json!("v2")), without_owner.clone(), false);
-        check(&with(intent.clone(), &format!("/metadata/labels/{}", SET_NAME.replace('/', "~1")), json!("x")), owned(), false);
+        check(
+            &with(intent.clone(), &format!("/metadata/labels/{}", SET_NAME.replace('/', "~1")), json!("x")),
+            owned(),
+            false,
+        );
         check(&with(intent.clone(), "/metadata/ownerReferences", json!([])), without_owner.clone(), false);
         check(&intent, with(without_owner, "/f:metadata/f:labels", json!({ ".": {} })), false);
     }

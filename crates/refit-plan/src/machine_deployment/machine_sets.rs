@@ -170,7 +170,7 @@ pub fn delete_drained(deployment: &MachineDeployment, old: &[&MachineSet], machi
     let deletion = |set: &MachineSet| {
         let message = format!("Deleted MachineSet {:?}", name(set));
         [
-            Effect::Delete(Delete { target: Target::of(set) }),
+            Effect::Delete(Delete::as_seen(set)),
             Effect::Emit(Event::normal(Target::of(deployment), events::SUCCESSFUL_DELETE, message)),
         ]
     };

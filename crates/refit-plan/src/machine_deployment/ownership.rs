@@ -73,7 +73,7 @@ pub fn join_cluster(deployment: &MachineDeployment, cluster: &Cluster) -> Result
 /// What a MachineDeployment that is being deleted does to its MachineSets. Those that are going already are left alone.
 pub fn delete_all(machine_sets: &[&MachineSet]) -> Vec<Effect> {
     let is_staying = |set: &&&MachineSet| set.metadata.deletion_timestamp.is_none();
-    let deletions = machine_sets.iter().filter(is_staying).map(|set| Delete { target: Target::of(*set) });
+    let deletions = machine_sets.iter().filter(is_staying).map(|set| Delete::at_any_version(Target::of(*set)));
     deletions.map(Effect::Delete).collect()
 }
 

@@ -116,7 +116,7 @@ fn withdraw_request(observed: &Observed, seen: &MachineSeen) -> Option<Effect> {
     observed.check.spec.remediation.template_ref.as_ref()?;
     let RequestSeen::Found(request) = &seen.request else { return None };
     let is_going = request.pointer("/metadata/deletionTimestamp").is_some_and(|time| !time.is_null());
-    (!is_going).then(|| Effect::Delete(Delete { target: Target::of_value(request) }))
+    (!is_going).then(|| Effect::Delete(Delete::at_any_version(Target::of_value(request))))
 }
 
 /// The request for one Machine, from the template. It has the name of the Machine, so there is only ever one.

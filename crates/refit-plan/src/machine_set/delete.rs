@@ -1,4 +1,4 @@
-//! Deletes Machines: exactly those that were seen.
+//! Deletes Machines: exactly those that were seen, as they were seen. One that somebody has moved since is not ours to delete.
 
 use refit_api::cluster::{Machine, MachineSet};
 use refit_api::vocabulary::{events, finalizers};
@@ -16,7 +16,7 @@ pub fn delete(set: &MachineSet, machine: &Machine) -> Vec<Effect> {
     }
     let message = format!("Deleted Machine {:?}", fleet::name(machine));
     vec![
-        Effect::Delete(Delete { target: Target::of(machine) }),
+        Effect::Delete(Delete::as_seen(machine)),
         Effect::Emit(Event::normal(Target::of(set), events::SUCCESSFUL_DELETE, message)),
     ]
 }
@@ -30,7 +30,7 @@ pub fn delete_all(set: &MachineSet, machines: &[&Machine]) -> Vec<Effect> {
         return remove_finalizer(set, finalizers::MACHINE_SET).into_iter().collect();
     }
     let is_staying = |machine: &&Machine| !fleet::is_deleting(machine);
-    let deletions = machines.iter().copied().filter(is_staying).map(|machine| Delete { target: Target::of(machine) });
+    let deletions = machines.iter().copied().filter(is_staying).map(Delete::as_seen);
     deletions.map(Effect::Delete).collect()
 }
 

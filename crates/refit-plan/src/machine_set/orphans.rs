@@ -12,7 +12,7 @@ use refit_api::vocabulary::annotations::CLONED_FROM_NAME;
 use serde_json::Value;
 
 use super::clone::{has_machine, owners_of};
-use crate::effect::{Delete, Effect, Target};
+use crate::effect::{Delete, Effect};
 use crate::ownership;
 use crate::reading::{Listed, Unreadable};
 
@@ -117,7 +117,7 @@ impl<'a> Kind<'a> {
     fn deletions(&self, kept: &BTreeSet<&str>) -> impl Iterator<Item = Effect> {
         let is_surplus =
             |orphan: &&&Value| !(is_going(orphan) || kept.contains(name(orphan)) && self.is_usable(orphan));
-        self.orphans.iter().filter(is_surplus).map(|orphan| Effect::Delete(Delete { target: Target::of_value(orphan) }))
+        self.orphans.iter().filter(is_surplus).map(|orphan| Effect::Delete(Delete::value_as_seen(orphan)))
     }
 }
 

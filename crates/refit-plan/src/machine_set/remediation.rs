@@ -167,7 +167,7 @@ impl<'a> Remediation<'a> {
         let problems = self.preflight.problems();
         if problems.is_empty() {
             self.tell(plan, machines, &health::remediation_deleting());
-            let deletions = machines.iter().map(|machine| Delete { target: Target::of(*machine) });
+            let deletions = machines.iter().map(|machine| Delete::at_any_version(Target::of(*machine)));
             plan.effects.extend(deletions.map(Effect::Delete));
             return;
         }

@@ -114,11 +114,8 @@ impl Store {
     fn patch(&mut self, patch: &Patch) -> Result<(), String> {
         let key = key(&patch.target);
         let stored = self.objects.get(&key).cloned().ok_or_else(|| format!("{key:?} does not exist"))?;
-        let mut stored = stored.if_uid(patch.target.uid.as_ref())?;
-        let found = stored.value["metadata"]["resourceVersion"].as_str().map(str::to_owned);
-        if patch.resource_version.is_some() && patch.resource_version != found {
-            return Err(format!("conflict: {:?} was read, {found:?} is there", patch.resource_version));
-        }
+        let stored = stored.if_uid(patch.target.uid.as_ref())?;
+        let mut stored = stored.if_version(patch.resource_version.as_ref())?;
         stored.patch(patch);
         self.save(key, stored);
         Ok(())
@@ -127,7 +124,8 @@ impl Store {
     fn delete(&mut self, delete: &Delete) -> Result<(), String> {
         let key = key(&delete.target);
         let Some(stored) = self.objects.get(&key).cloned() else { return Ok(()) };
-        let mut stored = stored.if_uid(delete.target.uid.as_ref())?;
+        let stored = stored.if_uid(delete.target.uid.as_ref())?;
+        let mut stored = stored.if_version(delete.resource_version.as_ref())?;
         stored.value["metadata"]["deletionTimestamp"] = json!("1970-01-01T00:20:00Z");
         self.save(key, stored);
         Ok(())
@@ -154,6 +152,12 @@ impl Stored {
     fn if_uid(self, uid: Option<&String>) -> Result<Self, String> {
         let found = &self.value["metadata"]["uid"];
         if uid.is_none_or(|uid| found == uid) { Ok(self) } else { Err(format!("uid {uid:?} is not {found}")) }
+    }
+
+    fn if_version(self, version: Option<&String>) -> Result<Self, String> {
+        let found = &self.value["metadata"]["resourceVersion"];
+        let is_so = version.is_none_or(|version| found == version);
+        if is_so { Ok(self) } else { Err(format!("conflict: {version:?} was read, {found} is there")) }
     }
 
     fn read(&self) -> Value {

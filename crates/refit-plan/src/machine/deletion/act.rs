@@ -147,7 +147,7 @@ fn delete(draft: &mut Draft<'_>, object: &External) {
     if let External::Found { object, .. } = object
         && !is_deleting(object)
     {
-        draft.last.push(Effect::Delete(Delete { target: Target::of_value(object) }));
+        draft.last.push(Effect::Delete(Delete::at_any_version(Target::of_value(object))));
     }
     let machines = vec![draft.name()];
     draft.waiting_on.push(crate::waiting::WaitingOn::Deletions { machines });
@@ -155,7 +155,7 @@ fn delete(draft: &mut Draft<'_>, object: &External) {
 
 fn delete_node(draft: &mut Draft<'_>, node: &str) -> Option<NewCondition> {
     if let Some(found) = draft.seen.node.node() {
-        draft.last.push(Effect::Delete(Delete { target: node_patch::target(found) }));
+        draft.last.push(Effect::Delete(Delete::at_any_version(node_patch::target(found))));
     }
     draft.requeue_in(NODE_RETRY);
     draft.wait(format!("waiting for node {node} to be deleted"));

@@ -89,7 +89,8 @@ fn marks_come_off_machine_first_and_hook_last() {
 fn where_objects_need_no_marks_one_patch_of_the_machine_ends_the_update() {
     let mut world = World::updating(None);
     (world.seen.infrastructure_is_wanted, world.seen.bootstrap_is_wanted) = (true, true);
-    let kinds: Vec<_> = completion(world.clone()).iter().map(|patch| patch.split(' ').next().map(str::to_owned)).collect();
+    let kinds: Vec<_> =
+        completion(world.clone()).iter().map(|patch| patch.split(' ').next().map(str::to_owned)).collect();
     assert_eq!(kinds, ["DevMachine", "KubeadmConfig", "Machine"].map(|kind| Some(kind.to_owned())));
     world.settle();
     assert!(!is_marked(&world));
@@ -108,7 +109,8 @@ fn objects_that_are_as_wanted_need_no_mark_unless_the_update_lasts() {
 
     slow.updater = |_| Ok(UpdateMachineResponse::in_progress("half way", RetryAfterSeconds::new(30).unwrap()));
     slow.settle();
-    let is_marked = |object: &External| object.object().is_some_and(|object| has_annotation(object, UPDATE_IN_PROGRESS));
+    let is_marked =
+        |object: &External| object.object().is_some_and(|object| has_annotation(object, UPDATE_IN_PROGRESS));
     assert!(is_marked(&slow.seen.infrastructure) && is_marked(&slow.seen.bootstrap));
 }
 

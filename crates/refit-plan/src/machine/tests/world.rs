@@ -11,8 +11,8 @@ use serde_json::{Value, json};
 
 use crate::coverage::testing::frozen_plan;
 use crate::effect::{Effect, Patch, Target};
-use crate::machine::*;
 use crate::machine::quiet::QUIET;
+use crate::machine::*;
 use crate::merge;
 use objects::observed;
 pub use objects::{decode, found, name, now};

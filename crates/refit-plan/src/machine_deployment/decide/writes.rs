@@ -30,9 +30,13 @@ pub(super) fn decide(pass: &Pass<'_>, wishes: &Wishes, plan: &Plan, is_complete:
     if is_complete {
         let old: Vec<_> = pass.old.iter().map(|old| old.set).collect();
         let machines = pass.observed.machines.all().unwrap_or_default();
+        let is_of_old = |target: &Target| old.iter().any(|set| Target::of(*set) == *target);
+        let mut effects = decision.plan.effects.iter();
+        let is_written = effects.any(|effect| matches!(effect, Effect::Apply(apply) if is_of_old(&apply.target)));
         let drained = delete_drained(deployment, &old, machines);
         let is_over = !drained.is_empty();
-        decision.plan.effects.extend(drained);
+        let deletions = drained.into_iter().map(|effect| if is_written { effect.after_a_write() } else { effect });
+        decision.plan.effects.extend(deletions);
         decision.plan.effects.extend(is_over.then(|| completed(pass)));
     }
     if decision.problems.is_empty() {

@@ -64,11 +64,7 @@ fn the_host_comes_first_and_the_mark_for_the_hook_last() {
             Effect::Emit(event) => format!("{}: {}", event.reason, event.message),
         })
         .collect();
-    let expected = [
-        "apply Host as capi-machineset",
-        "apply Boot as capi-machineset",
-        "patch Machine",
-    ];
+    let expected = ["apply Host as capi-machineset", "apply Boot as capi-machineset", "patch Machine"];
     assert_eq!(order, expected);
 }
 
@@ -181,7 +177,7 @@ fn nonsense_is_told_in_words() {
     };
     let delete = |store: &mut Store, kind: &str| {
         let target = Target::of_value(&store.get(kind, "m").expect("it must be there"));
-        store.carry_out(&[Effect::Delete(crate::effect::Delete { target })]);
+        store.carry_out(&[Effect::Delete(crate::effect::Delete::at_any_version(target))]);
     };
     check(&|store| delete(store, "Host"), "Host m does not exist");
     check(&|store| delete(store, "Boot"), "Boot m does not exist");

@@ -9,7 +9,7 @@ fn orphan(kind: &str, name: &str) -> Value {
         "apiVersion": "x.io/v1",
         "kind": kind,
         "metadata": {
-            "name": name, "namespace": "ns", "uid": format!("uid-{name}"),
+            "name": name, "namespace": "ns", "uid": format!("uid-{name}"), "resourceVersion": "7",
             "annotations": { CLONED_FROM_NAME: format!("ms-{}", kind.to_lowercase()) },
             "ownerReferences": [
                 { "apiVersion": "cluster.x-k8s.io/v1beta2", "kind": "MachineSet", "name": "ms", "uid": "uid-ms" },
@@ -37,8 +37,9 @@ fn check(hosts: &[Value], configs: &[Value], missing: usize, finished: &[&str], 
         .delete
         .iter()
         .map(|effect| match effect {
-            Effect::Delete(Delete { target }) => {
+            Effect::Delete(Delete { target, resource_version }) => {
                 assert!(target.uid.is_some(), "a deletion must name a uid");
+                assert_eq!(resource_version.as_deref(), Some("7"), "a Machine may have been given it since");
                 (target.kind.as_str(), target.name.as_str())
             }
             other => panic!("{other:?}"),

@@ -83,7 +83,7 @@ impl<'a> Draft<'a> {
         self.remember(&task.effects);
         let tasks = &mut self.decision.tasks;
         match self.places.get(&task.about) {
-            Some(place) => tasks[*place].effects.extend(task.effects),
+            Some(place) => tasks[*place].effects.extend(task.effects.into_iter().map(Effect::after_a_write)),
             None => {
                 self.places.insert(task.about.clone(), tasks.len());
                 tasks.push(task);

@@ -50,6 +50,6 @@ fn remediation_survives_a_crash_anywhere() {
 fn deletion_survives_a_crash_anywhere() {
     let mut world = World::running(&[("ms", 2)]);
     let target = Target::of(&world.set("ms"));
-    world.store.carry_out(&[Effect::Delete(Delete { target })]);
+    world.store.carry_out(&[Effect::Delete(Delete::at_any_version(target))]);
     check(&world);
 }

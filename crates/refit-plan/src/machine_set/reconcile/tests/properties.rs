@@ -12,7 +12,7 @@ use refit_api::vocabulary::annotations::{
 use serde_json::{Value, json};
 
 use super::world::World;
-use crate::effect::{Delete, Effect, Part, Target};
+use crate::effect::{Delete, Effect, Part};
 use crate::machine_set::reconcile::decide;
 use crate::reading::{Listed, Read, Unreadable};
 
@@ -73,7 +73,7 @@ fn act(world: &mut World, action: &Action) {
         }
         Action::Delete(index) => {
             if let Some(machine) = world.machines().get(*index) {
-                world.store.carry_out(&[Effect::Delete(Delete { target: Target::of(machine) })]);
+                world.store.carry_out(&[Effect::Delete(Delete::as_seen(machine))]);
             }
         }
     }

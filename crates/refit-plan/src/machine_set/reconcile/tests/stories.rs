@@ -23,7 +23,7 @@ pub fn moving(old: i32) -> World {
 
 fn delete_set(world: &mut World, name: &str) {
     let target = Target::of(&world.set(name));
-    world.store.carry_out(&[Effect::Delete(Delete { target })]);
+    world.store.carry_out(&[Effect::Delete(Delete::at_any_version(target))]);
 }
 
 #[test]

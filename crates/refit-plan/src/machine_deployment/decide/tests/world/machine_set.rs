@@ -86,7 +86,7 @@ fn create(world: &mut World, set: &MachineSet) {
 
 fn delete(world: &mut World, machine: &Machine) {
     world.deleted.push(fleet::name(machine).to_owned());
-    world.store.carry_out(&[Effect::Delete(Delete { target: Target::of(machine) })]);
+    world.store.carry_out(&[Effect::Delete(Delete::as_seen(machine))]);
 }
 
 /// Both sides must agree.

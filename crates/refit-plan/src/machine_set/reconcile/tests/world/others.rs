@@ -34,7 +34,7 @@ impl World {
     fn let_go(&mut self, machine: &Machine) {
         for kind in ["Host", "Boot"] {
             if let Some(object) = self.store.get(kind, fleet::name(machine)) {
-                self.store.carry_out(&[Effect::Delete(Delete { target: Target::of_value(&object) })]);
+                self.store.carry_out(&[Effect::Delete(Delete::value_as_seen(&object))]);
             }
         }
         self.patch_machine(machine, Part::Object, json!({ "metadata": { "finalizers": null } }));
