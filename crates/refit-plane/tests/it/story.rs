@@ -11,7 +11,7 @@ use kube::{Client, Resource, ResourceExt};
 use refit_api::cluster::{Machine, MachineDeployment, MachineSet};
 use refit_api::resource::CustomKind;
 use refit_plane::Backend;
-use refit_plane::demo::{Facts, Picture};
+use refit_plane::demo::{Facts, MachineView, Picture};
 use refit_plane::sample::{self, CLUSTER, WORKERS};
 use refit_provider_sim::kinds::{SimBootstrapConfig, SimMachine};
 use serde_json::{Value, json};
@@ -20,7 +20,7 @@ use tokio::time::{Instant, sleep};
 use crate::witness::{Limits, Witness};
 
 /// How long one step may take on a machine that does much else.
-const LIMIT: Duration = Duration::from_secs(90);
+const LIMIT: Duration = Duration::from_secs(240);
 const EVERY: Duration = Duration::from_millis(100);
 /// For how long nothing is written when all is done.
 const QUIET: Duration = Duration::from_millis(1500);
@@ -55,12 +55,13 @@ impl Story {
         Picture::take(&self.client, &workload, self.name).await.expect("it must be readable")
     }
 
-    /// Waits until it has come to this.
+    /// Waits until it has come to this, and the witness has seen it. Nobody is sure to look at the moment at which
+    /// something is so for a while only: it must stay so, or leave a trace.
     pub async fn until(&self, what: &str, is_reached: impl Fn(&Picture) -> bool) -> Picture {
         let began = Instant::now();
         loop {
             let picture = self.look().await;
-            if is_reached(&picture) {
+            if is_reached(&picture) && self.witness.knows(picture.machines.keys()) {
                 return picture;
             }
             assert!(began.elapsed() < LIMIT, "{}: it takes too long until {what}: {picture:#?}", self.name);
@@ -95,10 +96,11 @@ impl Story {
         api.delete(WORKERS, &DeleteParams::default()).await.expect("it must be deleted");
     }
 
-    /// A machine is being updated.
+    /// A machine is being updated, or was.
     pub async fn until_begun(&self) -> Picture {
-        let is_begun = |picture: &Picture| picture.machines.values().any(|machine| machine.updating.is_some());
-        self.until("a machine is being updated", is_begun).await
+        let old = Some(&self.sample.host.memory);
+        let is_begun = |machine: &MachineView| machine.updating.is_some() || machine.memory.as_ref() != old;
+        self.until("a machine is being updated", |picture| picture.machines.values().any(is_begun)).await
     }
 
     /// All machines are as wished for, with this much memory.

@@ -48,6 +48,11 @@ impl Witness {
         self.seen().limits = Some(limits);
     }
 
+    /// Whether these are the machines that the witness knows of, too. It is told of everything, but maybe later.
+    pub fn knows<'a>(&self, names: impl Iterator<Item = &'a String>) -> bool {
+        names.eq(self.seen().machines.keys())
+    }
+
     /// The uids of machines whose deletion was asked for.
     pub fn deleted(&self) -> BTreeSet<String> {
         self.seen().deleted.clone()
@@ -76,7 +81,9 @@ async fn watch(api: Api<Machine>, seen: Arc<Mutex<Seen>>) {
         match event {
             Ok(Event::Apply(machine) | Event::InitApply(machine)) => seen.note(machine),
             Ok(Event::Delete(machine)) => drop(seen.machines.remove(&machine.name_any())),
-            Ok(Event::Init | Event::InitDone) | Err(_) => {}
+            // A list follows: what went while nobody watched is not in it.
+            Ok(Event::Init) => seen.machines.clear(),
+            Ok(Event::InitDone) | Err(_) => {}
         }
     }
 }
