@@ -7,7 +7,7 @@ use serde_json::json;
 
 use crate::world::{api, create, embedded, machine};
 
-const LIMIT: Duration = Duration::from_secs(30);
+const LIMIT: Duration = Duration::from_secs(180);
 const VERSION: &str = "cluster.x-k8s.io/v1beta2";
 
 #[tokio::test]
