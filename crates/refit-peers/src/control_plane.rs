@@ -22,7 +22,7 @@ use watchdog::Watchdog;
 use crate::{Peers, Program};
 
 /// A start takes three seconds on an idle machine; one whose cores are busy compiling may need many times that.
-pub(crate) const START_LIMIT: Duration = Duration::from_secs(90);
+pub(crate) const START_LIMIT: Duration = Duration::from_secs(300);
 /// How often a starting server is looked at. Each look at `/readyz` is a run of kubectl.
 pub(crate) const LOOK_INTERVAL: Duration = Duration::from_millis(100);
 /// Ports are picked free and bound later. That another process takes one of three in between, thrice in a row, means

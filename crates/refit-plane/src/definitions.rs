@@ -11,7 +11,7 @@ use tokio::time::{Instant, sleep};
 /// Who writes definitions; the same as `refit apiserver --with-crds`.
 const MANAGER: &str = "refit";
 /// How long a server may take until it serves a kind; a second is usual.
-const SERVED_LIMIT: Duration = Duration::from_secs(60);
+const SERVED_LIMIT: Duration = Duration::from_secs(180);
 const EVERY: Duration = Duration::from_millis(50);
 
 /// Why a kind is not served.

@@ -16,7 +16,7 @@ use crate::workers::WorkersError;
 pub use picture::{Facts, MachineView, Picture};
 
 /// How long one step of a demonstration may take. The longest take a few seconds.
-const STEP_LIMIT: Duration = Duration::from_secs(60);
+const STEP_LIMIT: Duration = Duration::from_secs(180);
 
 /// What is shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -96,7 +96,7 @@ impl SimHosts {
     async fn report(&self, changed: &SimMachine, owner: &MachineFacts) -> Result<(), ChangeError> {
         let Some(report) = machine::report(changed, owner) else { return Ok(()) };
         let cluster = cluster_of(changed).unwrap_or(&owner.cluster);
-        Ok(self.nodes.refresh(&Name::of(changed), cluster, &report).await?)
+        Ok(self.nodes.refresh(changed, cluster, &report).await?)
     }
 }
 

@@ -1,4 +1,4 @@
-//! Names of objects.
+//! Names and versions of objects.
 
 use std::fmt;
 
@@ -25,6 +25,12 @@ impl Name {
     pub fn beside(&self, name: &str) -> Self {
         Self::new(&self.namespace, name)
     }
+}
+
+/// The version of an object. Those of one kind can be compared, since Kubernetes 1.35 by its word, and since ever in
+/// fact.
+pub fn version(object: &impl ResourceExt) -> u64 {
+    object.resource_version().and_then(|version| version.parse().ok()).unwrap_or(0)
 }
 
 impl fmt::Display for Name {

@@ -7,7 +7,8 @@ use jiff::Timestamp;
 use k8s_openapi::api::core::v1::Node;
 use kube::api::{Api, DeleteParams, Patch, PatchParams, PostParams};
 
-use crate::name::Name;
+use crate::kinds::SimMachine;
+use crate::name::{Name, version};
 use crate::node::NodeReport;
 use crate::words::MANAGER;
 use crate::workload::Workloads;
@@ -22,10 +23,22 @@ pub enum NodeError {
 }
 
 /// The Nodes of all simulated hosts. Cloning shares what is known of them.
+///
+/// A Node is written by the provider and by whoever changes its host. Only one of them writes at a time, and nobody
+/// who knows less of the SimMachine than the one before.
 #[derive(Clone)]
 pub struct Nodes {
     workloads: Workloads,
-    known: Arc<Mutex<BTreeMap<Name, Arc<NodeReport>>>>,
+    known: Arc<Mutex<BTreeMap<Name, Known>>>,
+}
+
+/// What is known of one Node.
+#[derive(Default)]
+struct Known {
+    /// What it says, and the version of the SimMachine by which it does.
+    said: Option<(u64, Arc<NodeReport>)>,
+    /// Held by whoever writes it.
+    turn: Arc<tokio::sync::Mutex<()>>,
 }
 
 impl Nodes {
@@ -36,7 +49,7 @@ impl Nodes {
 
     /// What the Node of a SimMachine says, as far as it is known.
     pub fn known(&self, machine: &Name) -> Option<Arc<NodeReport>> {
-        self.lock().get(machine).cloned()
+        self.lock().get(machine)?.said.as_ref().map(|(_, report)| Arc::clone(report))
     }
 
     /// Forgets what is known of the Node of a SimMachine.
@@ -44,21 +57,22 @@ impl Nodes {
         self.lock().remove(machine);
     }
 
-    /// Makes the Node of a SimMachine say this: registers it, or changes its status where that differs.
+    /// Makes the Node of a SimMachine say what follows from it: registers it, or changes its status where that differs.
+    /// Gives false where the Node says already what follows from a newer version.
     pub async fn report(
         &self,
-        machine: &Name,
+        machine: &SimMachine,
         cluster: &str,
         report: &NodeReport,
         now: Timestamp,
-    ) -> Result<(), NodeError> {
+    ) -> Result<bool, NodeError> {
         self.write(machine, cluster, report, IfMissing::Register(now)).await
     }
 
-    /// Makes the Node of a SimMachine say this, where there is one. Only the provider registers Nodes: whoever else did
-    /// might bring back the Node of a SimMachine that has just gone.
-    pub async fn refresh(&self, machine: &Name, cluster: &str, report: &NodeReport) -> Result<(), NodeError> {
-        self.write(machine, cluster, report, IfMissing::Leave).await
+    /// Makes the Node of a SimMachine say what follows from it, where there is one. Only the provider registers Nodes:
+    /// whoever else did might bring back the Node of a SimMachine that has just gone.
+    pub async fn refresh(&self, machine: &SimMachine, cluster: &str, report: &NodeReport) -> Result<(), NodeError> {
+        self.write(machine, cluster, report, IfMissing::Leave).await.map(drop)
     }
 
     /// Deletes the Node of a SimMachine, unless it is another host's. It may be gone already.
@@ -82,22 +96,27 @@ impl Nodes {
 
     async fn write(
         &self,
-        machine: &Name,
+        machine: &SimMachine,
         cluster: &str,
         report: &NodeReport,
         if_missing: IfMissing,
-    ) -> Result<(), NodeError> {
-        if self.known(machine).is_some_and(|known| *known == *report) {
-            return Ok(());
+    ) -> Result<bool, NodeError> {
+        let (name, version) = (Name::of(machine), version(machine));
+        let turn = Arc::clone(&self.lock().entry(name.clone()).or_default().turn);
+        let _turn = turn.lock().await;
+        match self.lock().get(&name).and_then(|known| known.said.as_ref()) {
+            Some((newer, _)) if *newer > version => return Ok(false),
+            Some((_, said)) if **said == *report => return Ok(true),
+            _ => {}
         }
-        let nodes = Api::all(self.workloads.client(&machine.namespace, cluster));
+        let nodes = Api::all(self.workloads.client(&name.namespace, cluster));
         if write(&nodes, report, if_missing).await? {
-            self.lock().insert(machine.clone(), Arc::new(report.clone()));
+            self.lock().entry(name).or_default().said = Some((version, Arc::new(report.clone())));
         }
-        Ok(())
+        Ok(true)
     }
 
-    fn lock(&self) -> MutexGuard<'_, BTreeMap<Name, Arc<NodeReport>>> {
+    fn lock(&self) -> MutexGuard<'_, BTreeMap<Name, Known>> {
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -128,4 +147,56 @@ async fn write(nodes: &Api<Node>, report: &NodeReport, if_missing: IfMissing) ->
         nodes.patch_status(&report.name, &params, &Patch::Merge(patch)).await.map_err(failed)?;
     }
     Ok(true)
+}
+
+#[cfg(test)]
+mod tests {
+    use refit_apiserver::credentials::Credentials;
+    use refit_apiserver::host::Host;
+    use refit_apiserver::server::{Limits, Server};
+    use refit_apiserver::store::Store;
+
+    use super::*;
+    use crate::kinds::SimHost;
+
+    fn report(memory: &str) -> NodeReport {
+        NodeReport {
+            name: "a".to_owned(),
+            provider_id: "sim://ns/a".to_owned(),
+            host: SimHost { memory: memory.to_owned(), ..SimHost::default() },
+            address: "10.0.0.1".to_owned(),
+            is_control_plane: false,
+        }
+    }
+
+    fn machine(version: u64) -> SimMachine {
+        let mut machine = SimMachine::default();
+        machine.metadata.namespace = Some("ns".to_owned());
+        machine.metadata.name = Some("a".to_owned());
+        machine.metadata.resource_version = Some(version.to_string());
+        machine
+    }
+
+    #[tokio::test]
+    async fn who_looked_before_the_host_was_changed_does_not_take_it_back() {
+        let folder = tempfile::tempdir().expect("there must be a folder");
+        let now = Timestamp::now();
+        let host = Host::start_on_system(Store::in_memory()).await.expect("the API must start");
+        let credentials = Credentials::open(folder.path(), &[], now).expect("there must be credentials");
+        let server = Server::bind(host.clone(), credentials, ([127, 0, 0, 1], 0).into(), Limits::default()).await;
+        let workloads = Workloads::on(host, &server.expect("the server must listen"));
+        workloads.create("ns", "c").await.expect("a cluster must be made");
+        let (nodes, name) = (Nodes::new(workloads.clone()), Name::new("ns", "a"));
+        let told = async |version, memory| nodes.report(&machine(version), "c", &report(memory), now).await;
+        assert!(told(5, "8Gi").await.expect("the Node must be registered"));
+        nodes.refresh(&machine(7), "c", &report("16Gi")).await.expect("the Node must be written");
+        assert!(!told(6, "8Gi").await.expect("there must be nothing to do"));
+        let node = Api::<Node>::all(workloads.client("ns", "c")).get("a").await.expect("there must be a Node");
+        let memory = node.status.and_then(|status| status.capacity?.get("memory").map(|memory| memory.0.clone()));
+        assert_eq!(memory.as_deref(), Some("16Gi"));
+        assert_eq!(nodes.known(&name).map(|said| said.host.memory.clone()).as_deref(), Some("16Gi"));
+        // A SimMachine that is made anew under its name begins anew.
+        nodes.remove(&name, "c", "sim://ns/a").await.expect("the Node must go");
+        assert!(told(9, "8Gi").await.expect("the Node must be registered"));
+    }
 }

@@ -86,9 +86,16 @@ fn widget(name: &str, rest: &str) -> String {
     format!("apiVersion: example.io/v1\nkind: Widget\nmetadata: {{name: {name}, labels: {{app: {name}}}}}\n{rest}\n")
 }
 
+/// Whether this is a time as kubectl shows it: `5s`, `2m`, `2m10s`.
+fn is_age(word: &str) -> bool {
+    let units = |letter: char| matches!(letter, 's' | 'm' | 'h');
+    word.starts_with(|first: char| first.is_ascii_digit())
+        && word.ends_with(units)
+        && word.chars().all(|letter| letter.is_ascii_digit() || units(letter))
+}
+
 /// The words of each line, so that the width of columns does not matter. Ages are the same for all.
 fn rows(text: &str) -> Vec<String> {
-    let is_age = |word: &str| word.len() > 1 && word[..word.len() - 1].parse::<u32>().is_ok() && word.ends_with('s');
     let word = |word| if is_age(word) { "<age>" } else { word };
     text.lines().map(|line| line.split_whitespace().map(word).collect::<Vec<_>>().join(" ")).collect()
 }

@@ -13,6 +13,7 @@ use refit_apiserver::request::User;
 use refit_apiserver::server::{Kubeconfigs, Limits, Server};
 use refit_apiserver::store::Store;
 use tempfile::TempDir;
+use tokio::net::TcpSocket;
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 
@@ -23,6 +24,8 @@ pub struct Running {
     pub kubeconfigs: Kubeconfigs,
     folder: TempDir,
     address: SocketAddr,
+    /// Bound and not listening: nobody else gets the port while the server is away.
+    _reserved: TcpSocket,
     limits: Limits,
     end: Option<oneshot::Sender<()>>,
     task: JoinHandle<()>,
@@ -36,11 +39,12 @@ impl Running {
     pub async fn start_with(limits: Limits) -> Self {
         let folder = TempDir::new().expect("there must be a temporary folder");
         let host = Host::start_on_system(Store::in_memory()).await.expect("the API must start");
-        let server = bind(&host, folder.path(), SocketAddr::from(([127, 0, 0, 1], 0)), limits).await;
-        let (url, address, kubeconfigs) = (server.url().to_owned(), server.address(), server.kubeconfigs());
+        let (reserved, address) = reserve();
+        let server = bind(&host, folder.path(), address, limits).await;
+        let (url, kubeconfigs) = (server.url().to_owned(), server.kubeconfigs());
         kubeconfigs.write().expect("kubeconfigs must be written");
         let (end, task) = spawn(server);
-        Self { host, url, kubeconfigs, folder, address, limits, end: Some(end), task }
+        Self { host, url, kubeconfigs, folder, address, _reserved: reserved, limits, end: Some(end), task }
     }
 
     /// Ends the server as a signal would, and waits until it has ended.
@@ -113,6 +117,15 @@ impl Drop for Running {
     fn drop(&mut self) {
         self.task.abort();
     }
+}
+
+/// A port that only those get who ask for it by its number.
+fn reserve() -> (TcpSocket, SocketAddr) {
+    let socket = TcpSocket::new_v4().expect("there must be a socket");
+    socket.set_reuseaddr(true).expect("the port must be shared with the server");
+    socket.bind(([127, 0, 0, 1], 0).into()).expect("a port must be free");
+    let address = socket.local_addr().expect("it must be bound");
+    (socket, address)
 }
 
 async fn bind(host: &Host, folder: &Path, address: SocketAddr, limits: Limits) -> Server {

@@ -9,14 +9,15 @@ use std::time::Duration;
 use kube::api::{Api, ListParams, Patch, PatchParams};
 use kube::{Client, ResourceExt};
 use refit_api::cluster::{Machine, MachineDeployment, MachineDeploymentStatus};
+use refit_api::rollout::MachineRollout;
 use refit_plane::sample::{self, Host, WORKERS, Workers};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::json;
 use tempfile::TempDir;
 
-/// How often it is looked, and how often at most: a minute and a half in all.
+/// How often it is looked, and how often at most: four minutes in all.
 const EVERY: Duration = Duration::from_millis(100);
-const TIMES: usize = 900;
+const TIMES: usize = 2400;
 
 /// A process that is killed when the test is done with it.
 struct Up(Child);
@@ -51,14 +52,31 @@ impl Drop for Up {
 
 async fn until(client: &Client, what: &str, is_reached: impl Fn(&MachineDeploymentStatus) -> bool) {
     let api: Api<MachineDeployment> = Api::default_namespaced(client.clone());
+    let mut seen = None;
     for _ in 0..TIMES {
         let found = api.get(WORKERS).await.expect("it must be there");
         if found.status.observed_generation == found.metadata.generation && is_reached(&found.status) {
             return;
         }
+        seen = Some(found.status);
         tokio::time::sleep(EVERY).await;
     }
-    panic!("it takes too long until {what}");
+    panic!("it takes too long until {what}; seen last: {seen:#?}");
+}
+
+/// Waits until the first machine is updated. That stays true: others may be updated before somebody looks.
+async fn until_first_is_updated(client: &Client) {
+    let api: Api<MachineRollout> = Api::default_namespaced(client.clone());
+    let mut seen = Vec::new();
+    for _ in 0..TIMES {
+        seen = api.list(&ListParams::default()).await.expect("rollouts must be listed").items;
+        let updated = |rollout: &MachineRollout| rollout.status.progress.as_ref().map(|progress| progress.updated);
+        if seen.iter().filter_map(updated).any(|updated| updated > 0) {
+            return;
+        }
+        tokio::time::sleep(EVERY).await;
+    }
+    panic!("it takes too long until one is updated; seen last: {seen:#?}");
 }
 
 async fn uids(client: &Client) -> BTreeSet<Option<String>> {
@@ -79,7 +97,7 @@ async fn a_rollout_goes_on_after_the_process_was_killed() {
     let patch = json!({ "spec": { "template": { "spec": { "infrastructureRef": { "name": host.template() } } } } });
     let api: Api<MachineDeployment> = Api::default_namespaced(client.clone());
     api.patch(WORKERS, &PatchParams::default(), &Patch::Merge(patch)).await.expect("a patch must be accepted");
-    until(&client, "one is updated", |status| status.up_to_date_replicas == Some(1)).await;
+    until_first_is_updated(&client).await;
     drop(up);
     let (up, client) = Up::start(folder.path()).await;
     let is_done = |status: &MachineDeploymentStatus| {

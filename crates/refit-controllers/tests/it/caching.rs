@@ -3,7 +3,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use http::Request;
-use kube::Client;
+use kube::{Client, Resource};
 use kube::api::{DeleteParams, Patch, PatchParams};
 use kube::client::Body;
 use refit_apiserver::access;
@@ -17,7 +17,7 @@ use tower::ServiceExt;
 use crate::plain::{self, INFRASTRUCTURE, INFRASTRUCTURE_V1, named};
 use crate::world::{api, create, embedded, install_crds, machine, until};
 
-const LIMIT: Duration = Duration::from_secs(30);
+const LIMIT: Duration = Duration::from_secs(180);
 const VERSION: &str = "cluster.x-k8s.io/v1beta2";
 
 #[tokio::test]
@@ -55,7 +55,7 @@ impl Hosts {
         let told: Arc<Mutex<Vec<String>>> = Arc::default();
         let tell = Arc::clone(&told);
         let subscriber = move |change: &Change<Provided>| {
-            let name = change.either().and_then(|host| host.metadata.name.clone()).unwrap_or_default();
+            let name = change.either().and_then(|host| host.meta().name.clone()).unwrap_or_default();
             let sign = if change.is_deletion() { "-" } else { "+" };
             tell.lock().expect("nobody must panic").push(format!("{sign}{name}"));
         };

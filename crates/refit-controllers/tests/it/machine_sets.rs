@@ -26,7 +26,7 @@ async fn settled(client: &Client, count: usize) -> BTreeSet<String> {
             tokio::time::sleep(Duration::from_millis(20)).await;
         }
     };
-    tokio::time::timeout(Duration::from_secs(30), settled).await.expect("the machines must settle")
+    tokio::time::timeout(Duration::from_secs(180), settled).await.expect("the machines must settle")
 }
 
 async fn scale(client: &Client, replicas: i64) {
@@ -64,6 +64,6 @@ async fn a_machine_set_makes_as_many_machines_as_it_is_told() {
             tokio::time::sleep(Duration::from_millis(20)).await;
         }
     };
-    tokio::time::timeout(Duration::from_secs(30), going).await.expect("three must be deleted");
+    tokio::time::timeout(Duration::from_secs(180), going).await.expect("three must be deleted");
     plane.end().await;
 }

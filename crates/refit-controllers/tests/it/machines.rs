@@ -31,7 +31,7 @@ use tower::util::BoxCloneSyncService;
 use crate::world::{self, api, create, machine};
 
 const VERSION: &str = "cluster.x-k8s.io/v1beta2";
-const LIMIT: Duration = Duration::from_secs(60);
+const LIMIT: Duration = Duration::from_secs(180);
 const KUBECONFIG: &str = "{ apiVersion: v1, kind: Config, clusters: [], users: [], contexts: [] }";
 
 /// An extension that needs two more questions until it is done.

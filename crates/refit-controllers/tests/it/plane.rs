@@ -35,7 +35,7 @@ pub type Writes = Arc<Mutex<BTreeMap<String, usize>>>;
 
 /// For how long nothing must be written for the controllers to be at rest, and how often that is tried.
 const REST: Duration = Duration::from_secs(1);
-const REST_TRIES: usize = 60;
+const REST_TRIES: usize = 180;
 
 /// All controllers at work.
 pub struct Plane {
@@ -86,7 +86,7 @@ impl Plane {
 
     pub async fn end(self) {
         drop(self.end);
-        let ended = tokio::time::timeout(Duration::from_secs(60), self.running).await;
+        let ended = tokio::time::timeout(Duration::from_secs(180), self.running).await;
         ended.expect("the controllers must end in time").expect("the controllers must end well");
     }
 }

@@ -15,7 +15,7 @@ use crate::plain::{self, CORE, INFRASTRUCTURE_V1, Provider, machine_template, na
 use crate::plane::Plane;
 use crate::world::{api, create};
 
-const LIMIT: Duration = Duration::from_secs(60);
+const LIMIT: Duration = Duration::from_secs(180);
 const MACHINES: usize = 3;
 /// How many writes an update in place may cost on a Machine and its host, status apart.
 const WRITES_PER_MACHINE: usize = 10;

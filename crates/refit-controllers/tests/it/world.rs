@@ -14,7 +14,7 @@ use refit_peers::ControlPlane;
 use serde_json::{Value, json};
 
 /// How long a server may take to serve a kind; a second is usual.
-const SERVED_LIMIT: Duration = Duration::from_secs(60);
+const SERVED_LIMIT: Duration = Duration::from_secs(180);
 
 /// A client of an embedded server in this process, which serves all of our kinds.
 pub async fn embedded() -> Client {

@@ -24,7 +24,7 @@ use crate::objects::namespace;
 use crate::peer::{HOST, Peer, Reply, client};
 
 /// How long a CRD may take until its kind is served; a second is usual.
-const ESTABLISH_LIMIT: Duration = Duration::from_secs(60);
+const ESTABLISH_LIMIT: Duration = Duration::from_secs(180);
 
 #[test]
 fn extension_configs_are_reconciled_as_upstream_does() {

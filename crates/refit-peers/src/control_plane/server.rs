@@ -12,8 +12,8 @@ use rustix::process::{Pid, Signal, kill_process};
 use super::StartError;
 use crate::Program;
 
-/// kube-apiserver needs one second to end. What has not ended after five is stuck.
-const END_LIMIT: Duration = Duration::from_secs(5);
+/// kube-apiserver needs one second to end on an idle machine. What has not ended after thirty is stuck.
+const END_LIMIT: Duration = Duration::from_secs(30);
 const END_INTERVAL: Duration = Duration::from_millis(10);
 /// How many lines of its log a server is quoted with: the reason, and what led to it.
 const LAST_LINES: usize = 15;

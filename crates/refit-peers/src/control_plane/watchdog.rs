@@ -19,9 +19,10 @@ use std::process::{Child, Command, Stdio};
 
 /// Signals that a terminal sends to everybody do not concern the two shells: the owner decides.
 const ANCHOR: &str = "trap '' HUP INT TERM; read -r line";
-/// A process that was just killed may still finish one system call, hence the second try.
+/// A process that was just killed may still finish one system call, hence the other tries: a minute of them, for a
+/// machine that is slow to end what is killed.
 const GUARD: &str = "trap '' HUP INT TERM; read -r line; kill -s KILL -- \"-$1\"; \
-                     rm -rf -- \"$2\" || { sleep 1; rm -rf -- \"$2\"; }";
+                     tries=60; until rm -rf -- \"$2\" || [ $((tries -= 1)) -eq 0 ]; do sleep 1; done";
 
 /// The two shells and the owner's end of the lifeline.
 #[derive(Debug)]

@@ -61,7 +61,7 @@ fn controllers_finish_a_deleted_namespace() {
     }
     let control_plane = start(&peers, Options { controllers: true, ..Options::default() });
     kubectl(&control_plane, &["create", "namespace", "blue"]);
-    kubectl(&control_plane, &["delete", "namespace", "blue", "--timeout=60s"]);
+    kubectl(&control_plane, &["delete", "namespace", "blue", "--timeout=180s"]);
     assert_eq!(kubectl(&control_plane, &["get", "namespace", "blue", "--ignore-not-found"]), "");
 }
 

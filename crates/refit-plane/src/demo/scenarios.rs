@@ -92,8 +92,9 @@ pub(super) async fn scale_during_rollout(say: Say<'_>) -> Result<(), DemoError> 
     let before = stage.create().await?.facts();
     stage.tell("the user wants 16Gi of memory instead of 8Gi");
     stage.change(&more_memory(), None).await?;
-    let is_begun = |picture: &Picture| picture.machines.values().any(|machine| machine.updating.is_some());
-    stage.follow("a machine is being updated", is_begun).await?;
+    // Who is updated already was being updated while nobody looked.
+    let is_begun = |machine: &MachineView| machine.updating.is_some() || has_more_memory(machine);
+    stage.follow("a machine is being updated", |picture| picture.machines.values().any(is_begun)).await?;
     stage.tell("in the middle of it, the user wants 5 machines instead of 3");
     stage.patch(json!({ "spec": { "replicas": 5 } })).await?;
     let after = stage.follow("all five machines are as wished", is_updated).await?;

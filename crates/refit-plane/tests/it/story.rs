@@ -26,7 +26,7 @@ use crate::merge::merge;
 use record::Record;
 
 /// How long one step may take on a machine that does much else.
-pub const LIMIT: Duration = Duration::from_secs(180);
+pub const LIMIT: Duration = Duration::from_secs(240);
 /// How often it is looked at what there is, as long as something happens, and otherwise.
 pub const EVERY: Duration = Duration::from_millis(300);
 const AT_LEAST_EVERY: Duration = Duration::from_secs(1);

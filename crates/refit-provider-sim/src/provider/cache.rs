@@ -6,7 +6,7 @@ use std::sync::Arc;
 use kube::ResourceExt;
 use kube::runtime::watcher::Event;
 
-use crate::name::Name;
+use crate::name::{Name, version};
 
 /// The objects of one kind, or what counts of them. Fed by one watch and by the answers to the provider's own writes.
 #[derive(Debug)]
@@ -96,11 +96,6 @@ impl<V: PartialEq> Cache<V> {
         gone.iter().for_each(|name| self.forget(name));
         gone
     }
-}
-
-/// Versions of one kind can be compared, since Kubernetes 1.35 by its word, and since ever in fact.
-fn version(object: &impl ResourceExt) -> u64 {
-    object.resource_version().and_then(|version| version.parse().ok()).unwrap_or(0)
 }
 
 #[cfg(test)]

@@ -214,8 +214,9 @@ impl Reconciler {
         let written = match machine::decide(&observed) {
             machine::Step::Wait { until } => return Ok(Progress::Wait(until)),
             machine::Step::Report(report) => {
-                self.nodes.report(name, &cluster, &report, now).await?;
-                return Ok(Progress::Again);
+                let is_latest = self.nodes.report(&object, &cluster, &report, now).await?;
+                // Otherwise somebody has changed the host since, and the event of that is on its way.
+                return Ok(if is_latest { Progress::Again } else { Progress::Wait(None) });
             }
             machine::Step::Claim { provider_id } => {
                 let spec = json!({ "providerID": provider_id });

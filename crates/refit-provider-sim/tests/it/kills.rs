@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use futures::StreamExt;
+use k8s_openapi::api::core::v1::Node;
 use kube::api::{Api, ListParams};
 use kube::runtime::watcher::{Config, Event, watcher};
 use kube::{Client, ResourceExt};
@@ -51,7 +52,7 @@ async fn a_provider_that_is_killed_loses_and_doubles_nothing() {
     let provider = backend.start_provider();
     let story = Story::with_infrastructure(&backend.client, "kills").await;
     provider.kill().await;
-    let mut alive = BTreeSet::new();
+    let (mut alive, mut deleted) = (BTreeSet::new(), Vec::new());
     for round in 0..ROUNDS {
         let provider = backend.start_provider();
         for machine in 0..3 {
@@ -64,6 +65,7 @@ async fn a_provider_that_is_killed_loses_and_doubles_nothing() {
         if round % 3 == 2 {
             let name = alive.pop_first().expect("there must be machines");
             story.delete::<SimMachine>(&name).await;
+            deleted.push(name);
         }
         if let Some(name) = alive.iter().nth(1) {
             let change = HostChange::Memory(format!("{}Gi", 16 + round));
@@ -75,8 +77,15 @@ async fn a_provider_that_is_killed_loses_and_doubles_nothing() {
     for name in &alive {
         story.wait_provisioned(name).await;
     }
+    for name in &deleted {
+        story.wait_gone::<SimMachine>(name).await;
+    }
     let expected: Vec<String> = alive.iter().cloned().collect();
-    eventually(|| async { (story.node_names().await == expected).then_some(()) }).await;
+    eventually("each machine has its Node, and nobody else has", async || match story.node_names().await {
+        names if names == expected => Ok(()),
+        seen => Err(seen),
+    })
+    .await;
     check(&story, &disks, alive.len()).await;
     provider.stop().await;
     recorder.abort();
@@ -84,18 +93,18 @@ async fn a_provider_that_is_killed_loses_and_doubles_nothing() {
 
 async fn check(story: &Story, disks: &Disks, count: usize) {
     let sims = story.api::<SimMachine>().list(&ListParams::default()).await.expect("they must be listed");
-    let is_claimed = |sim: &&SimMachine| sim.metadata.deletion_timestamp.is_none();
-    assert_eq!(sims.iter().filter(is_claimed).count(), count);
+    assert_eq!(sims.iter().count(), count);
     let nodes = story.nodes().await;
     for sim in &sims {
         disks.note(sim);
         let host = sim.status.host.as_ref().expect("there must be a host");
-        let has_reported = async || {
-            let node = nodes.get_opt(&sim.name_any()).await.expect("nodes must be readable")?;
-            let memory = node.status?.capacity?.get("memory")?.0.clone();
-            (memory == host.memory).then_some(())
-        };
-        eventually(has_reported).await;
+        let memory = |node: &Node| Some(node.status.as_ref()?.capacity.as_ref()?.get("memory")?.0.clone());
+        let wish = format!("Node {} says {}", sim.name_any(), host.memory);
+        eventually(&wish, async || match nodes.get(&sim.name_any()).await {
+            Ok(node) if memory(&node).as_ref() == Some(&host.memory) => Ok(()),
+            seen => Err(seen),
+        })
+        .await;
     }
     let all = disks.0.lock().expect("nobody panics while it is held");
     assert!(all.values().all(|disks| disks.len() <= 1), "a machine had two hosts: {all:?}");

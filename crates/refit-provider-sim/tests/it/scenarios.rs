@@ -18,6 +18,8 @@ use crate::story::{CLUSTER, Story, eventually};
 
 /// The invariant of a provisioned SimMachine.
 const HOST: &str = "there must be a host";
+/// What must be seen while it goes on lasts longer than any test, and until the test ends it.
+const ENDLESS: i32 = i32::MAX;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn on_the_embedded_server() {
@@ -51,7 +53,7 @@ async fn machines_wait_for_what_the_contract_says(story: Story) {
     let sim = story.wait_infrastructure().await;
     assert!(sim.spec.control_plane_endpoint.port.is_some());
     let is_initialized = |plane: &SimControlPlane| plane.status.initialization.control_plane_initialized == Some(true);
-    story.eventually(is_initialized, CLUSTER).await;
+    story.eventually("is initialized", is_initialized, CLUSTER).await;
     story.hand_over_bootstrap("a").await;
     story.wait_provisioned("a").await;
     let secrets: Api<Secret> = Api::namespaced(story.client.clone(), &story.namespace);
@@ -112,14 +114,16 @@ async fn updates_change_the_same_host(story: Story, hosts: &SimHosts) {
 }
 
 async fn failures_come_when_told_to(story: Story, hosts: &SimHosts) {
-    let spec = json!({ "failures": { "provisioning": 1, "update": 1 } });
+    let spec = json!({ "failures": { "provisioning": ENDLESS, "update": 1 } });
     story.add_machine("a", "v1.34.0", spec).await;
     story.hand_over_bootstrap("a").await;
     let reason = |sim: &SimMachine| {
         let ready = sim.status.conditions.iter().find(|condition| condition.type_ == "Ready");
         ready.map(|condition| condition.reason.clone())
     };
-    story.eventually(|sim: &SimMachine| reason(sim).as_deref() == Some("ProvisioningFailed"), "a").await;
+    let has_failed = |sim: &SimMachine| reason(sim).as_deref() == Some("ProvisioningFailed");
+    story.eventually("has failed to be provisioned", has_failed, "a").await;
+    story.patch::<SimMachine>("a", json!({ "spec": { "failures": { "provisioning": 1 } } })).await;
     let sim = story.wait_provisioned("a").await;
     assert_eq!(reason(&sim).as_deref(), Some("Provisioned"));
     let change = || hosts.change(&story.namespace, "a", HostChange::Memory("16Gi".to_owned()));
@@ -152,7 +156,7 @@ async fn paused_objects_stay(story: Story) {
     story.patch::<SimMachine>("a", paused).await;
     story.hand_over_bootstrap("a").await;
     let is_paused = |sim: &SimMachine| sim.status.conditions.iter().any(|c| c.type_ == "Paused" && c.status == "True");
-    story.eventually(is_paused, "a").await;
+    story.eventually("is paused", is_paused, "a").await;
     story.machine("b", "v1.34.0", json!({})).await;
     assert_eq!(story.get::<SimMachine>("a").await.status.host, None);
     story.patch::<SimMachine>("a", json!({ "metadata": { "annotations": { "cluster.x-k8s.io/paused": null } } })).await;
@@ -166,26 +170,37 @@ async fn pods_run_and_end(story: Story) {
     pod.spec.get_or_insert_default().termination_grace_period_seconds = Some(1);
     pods.create(&PostParams::default(), &pod).await.expect("a pod must be accepted");
     let phase = |pod: &Pod| pod.status.as_ref().and_then(|status| status.phase.clone());
-    let is_running = |pod: Pod| phase(&pod).is_some_and(|phase| phase == "Running");
-    eventually(|| async { pods.get("p").await.ok().map(is_running).filter(|is_running| *is_running) }).await;
+    eventually("the pod runs", async || match pods.get("p").await {
+        Ok(pod) if phase(&pod).is_some_and(|phase| phase == "Running") => Ok(()),
+        seen => Err(seen),
+    })
+    .await;
     pods.delete("p", &DeleteParams::default()).await.expect("it must be deleted");
-    eventually(|| async { pods.get_opt("p").await.expect("pods must be readable").is_none().then_some(()) }).await;
+    eventually("the pod is gone", async || match pods.get_opt("p").await.expect("pods must be readable") {
+        None => Ok(()),
+        Some(pod) => Err(pod),
+    })
+    .await;
 }
 
 /// The provider ends while a host is on its way, and a change of another; the next one goes on.
 async fn a_restart_goes_on(backend: &Backend) {
     let provider = backend.start_provider();
     let story = Story::with_infrastructure(&backend.client, "restart").await;
-    let (sim, _) = story.machine("a", "v1.34.0", json!({ "updateSeconds": 1 })).await;
-    story.add_machine("b", "v1.34.0", json!({ "provisioningSeconds": 2 })).await;
+    let (sim, _) = story.machine("a", "v1.34.0", json!({ "updateSeconds": ENDLESS })).await;
+    story.add_machine("b", "v1.34.0", json!({ "provisioningSeconds": ENDLESS })).await;
     story.hand_over_bootstrap("b").await;
-    let begun = story.eventually(|sim: &SimMachine| sim.status.provisioning.is_some(), "b").await;
+    let is_on_its_way = |sim: &SimMachine| sim.status.provisioning.is_some();
+    let begun = story.eventually("is on its way", is_on_its_way, "b").await;
     let (hosts, namespace) = (provider.hosts.clone(), story.namespace.clone());
     let change = HostChange::Version("v1.35.0".to_owned());
     let (again, first) = (change.clone(), tokio::spawn(async move { hosts.change(&namespace, "a", change).await }));
-    let changing = story.eventually(|sim: &SimMachine| sim.status.update.is_some(), "a").await;
+    let is_changing = |sim: &SimMachine| sim.status.update.is_some();
+    let changing = story.eventually("is changing", is_changing, "a").await;
     first.abort();
     provider.stop().await;
+    story.patch::<SimMachine>("a", json!({ "spec": { "updateSeconds": 1 } })).await;
+    story.patch::<SimMachine>("b", json!({ "spec": { "provisioningSeconds": 1 } })).await;
 
     let provider = backend.start_provider();
     provider.hosts.change(&story.namespace, "a", again).await.expect("the change must go on");

@@ -1,6 +1,6 @@
 //! Plays Cluster API's part for one Cluster in a namespace of its own.
 
-use std::future::Future;
+use std::fmt::Debug;
 use std::time::Duration;
 
 use k8s_openapi::api::core::v1::{Namespace, Node, Secret};
@@ -11,12 +11,13 @@ use refit_api::cluster::{Cluster, Machine};
 use refit_api::resource::CustomKind;
 use refit_provider_sim::kinds::{SimBootstrapConfig, SimCluster, SimControlPlane, SimMachine};
 use serde_json::{Value, json};
+use tokio::time::Instant;
 
 use crate::backend::connect;
 
-/// How often a wish is checked, and how often at most: half a minute in all.
+/// How often a wish is checked, and for how long: a machine that does much else needs many times what an idle one does.
 const EVERY: Duration = Duration::from_millis(25);
-const TIMES: usize = 1200;
+const LIMIT: Duration = Duration::from_secs(180);
 pub const CLUSTER: &str = "demo";
 
 pub struct Story {
@@ -58,8 +59,8 @@ impl Story {
 
     /// Waits for the SimCluster, and says so on the Cluster.
     pub async fn wait_infrastructure(&self) -> SimCluster {
-        let sim =
-            self.eventually(|sim: &SimCluster| sim.status.initialization.provisioned == Some(true), CLUSTER).await;
+        let is_provisioned = |sim: &SimCluster| sim.status.initialization.provisioned == Some(true);
+        let sim = self.eventually("is provisioned", is_provisioned, CLUSTER).await;
         let status = json!({ "status": { "initialization": { "infrastructureProvisioned": true } } });
         let clusters: Api<Cluster> = self.api();
         let params = PatchParams::default();
@@ -100,14 +101,15 @@ impl Story {
     /// Copies the bootstrap data's secret to the Machine, when it is there.
     pub async fn hand_over_bootstrap(&self, name: &str) {
         let is_made = |config: &SimBootstrapConfig| config.status.initialization.data_secret_created == Some(true);
-        let config = self.eventually(is_made, name).await;
+        let config = self.eventually("has made its secret", is_made, name).await;
         let secret = config.status.data_secret_name.expect("the secret must have a name");
         let patch = json!({ "spec": { "bootstrap": { "dataSecretName": secret } } });
         self.patch::<Machine>(name, patch).await;
     }
 
     pub async fn wait_provisioned(&self, name: &str) -> SimMachine {
-        self.eventually(|sim: &SimMachine| sim.status.initialization.provisioned == Some(true), name).await
+        let is_provisioned = |sim: &SimMachine| sim.status.initialization.provisioned == Some(true);
+        self.eventually("is provisioned", is_provisioned, name).await
     }
 
     /// A provisioned machine, and its Node.
@@ -121,7 +123,8 @@ impl Story {
 
     pub async fn wait_node(&self, name: &str) -> Node {
         let nodes = self.nodes().await;
-        eventually(|| async { nodes.get_opt(name).await.expect("nodes must be readable") }).await
+        let wish = format!("there is a Node {name} in {}", self.namespace);
+        eventually(&wish, async || nodes.get(name).await).await
     }
 
     /// The Nodes of the workload cluster, as whoever reads the kubeconfig secret sees them.
@@ -159,14 +162,27 @@ impl Story {
     }
 
     pub async fn wait_gone<K: Kind>(&self, name: &str) {
-        let api = self.api::<K>();
-        eventually(|| async { api.get_opt(name).await.expect("it must be readable").is_none().then_some(()) }).await;
+        let (api, wish) = (self.api::<K>(), format!("{} is gone", self.named::<K>(name)));
+        eventually(&wish, async || match api.get_opt(name).await.expect("it must be readable") {
+            None => Ok(()),
+            Some(object) => Err(object),
+        })
+        .await;
     }
 
-    /// Waits until an object is as wished.
-    pub async fn eventually<K: Kind>(&self, wish: impl Fn(&K) -> bool, name: &str) -> K {
-        let api = self.api::<K>();
-        eventually(|| async { api.get(name).await.ok().filter(|object| wish(object)) }).await
+    /// Waits until an object is so, and stays so until somebody does something about it: nobody is sure to look at the
+    /// moment at which something is so for a while only.
+    pub async fn eventually<K: Kind>(&self, what: &str, is_so: impl Fn(&K) -> bool, name: &str) -> K {
+        let (api, wish) = (self.api::<K>(), format!("{} {what}", self.named::<K>(name)));
+        eventually(&wish, async || match api.get(name).await {
+            Ok(object) if is_so(&object) => Ok(object),
+            seen => Err(seen),
+        })
+        .await
+    }
+
+    fn named<K: Kind>(&self, name: &str) -> String {
+        format!("{} {}/{name}", K::kind(&()), self.namespace)
     }
 
     pub fn api<K: Kind>(&self) -> Api<K> {
@@ -188,19 +204,20 @@ impl Story {
 }
 
 /// A kind in a namespace.
-pub trait Kind: CustomKind + std::fmt::Debug + kube::Resource<Scope = k8s_openapi::NamespaceResourceScope> {}
+pub trait Kind: CustomKind + Debug + kube::Resource<Scope = k8s_openapi::NamespaceResourceScope> {}
 
-impl<K: CustomKind + std::fmt::Debug + kube::Resource<Scope = k8s_openapi::NamespaceResourceScope>> Kind for K {}
+impl<K: CustomKind + Debug + kube::Resource<Scope = k8s_openapi::NamespaceResourceScope>> Kind for K {}
 
-/// Asks until there is an answer.
-pub async fn eventually<T, F: Future<Output = Option<T>>>(ask: impl Fn() -> F) -> T {
-    for _ in 0..TIMES {
-        if let Some(answer) = ask().await {
-            return answer;
+/// Asks until it is so. What is seen until then is what the failure shows.
+pub async fn eventually<T, S: Debug>(wish: &str, ask: impl AsyncFn() -> Result<T, S>) -> T {
+    let began = Instant::now();
+    loop {
+        match ask().await {
+            Ok(answer) => return answer,
+            Err(seen) => assert!(began.elapsed() < LIMIT, "it takes too long until {wish}; seen last: {seen:#?}"),
         }
         tokio::time::sleep(EVERY).await;
     }
-    panic!("it did not happen")
 }
 
 fn reference(group: &str, kind: &str, name: &str) -> Value {

@@ -40,7 +40,8 @@ async fn a_machine_that_takes_a_day_takes_no_time() {
     let story = Story::with_infrastructure(&client, "slow").await;
     let spec = json!({ "provisioningSeconds": DAY, "updateSeconds": DAY });
     story.add_bootstrapped_machine("a", "v1.34.0", spec).await;
-    story.eventually(|sim: &SimMachine| sim.status.provisioning.is_some(), "a").await;
+    let is_on_its_way = |sim: &SimMachine| sim.status.provisioning.is_some();
+    story.eventually("is on its way", is_on_its_way, "a").await;
     tokio::time::sleep(std::time::Duration::from_secs(DAY as u64 + 1)).await;
     story.wait_provisioned("a").await;
     let provisioned = clock().duration_since(began).as_secs();

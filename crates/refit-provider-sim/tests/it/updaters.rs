@@ -54,11 +54,11 @@ async fn run(updater: impl Updater, desired: &Value) {
     let address = server.address().expect("the address must be known");
     let task = tokio::spawn(server.run(std::future::pending()));
     let body = json!({ "desired": desired }).to_string();
-    eventually(|| async {
+    eventually("the update is done", async || {
         let body = body.clone();
         let answer = tokio::task::spawn_blocking(move || post(address, &body)).await.expect("a call must end");
         assert_eq!(answer["status"], "Success", "{answer}");
-        (answer["retryAfterSeconds"] == 0).then_some(())
+        if answer["retryAfterSeconds"] == 0 { Ok(()) } else { Err(answer) }
     })
     .await;
     task.abort();

@@ -1,7 +1,7 @@
 //! TLS: certificates that are replaced while the server runs, and callers that must have one.
 
 use std::path::Path;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, IsCa, KeyPair};
 use refit_sdk::ServerOptions;
@@ -65,10 +65,9 @@ async fn a_replaced_certificate_is_served_without_a_restart() {
     tokio::time::sleep(Duration::from_millis(60)).await;
     assert!(answers(&served, folder.path(), "old.crt", false).await, "a broken file must change nothing");
     write_pair(folder.path(), &new);
-    let mut tries = 0;
+    let began = Instant::now();
     while !answers(&served, folder.path(), "new.crt", false).await {
-        tries += 1;
-        assert!(tries < 500, "the new certificate must be served");
+        assert!(began.elapsed() < Duration::from_secs(180), "the new certificate must be served");
         tokio::time::sleep(Duration::from_millis(20)).await;
     }
 }

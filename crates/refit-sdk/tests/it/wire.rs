@@ -72,7 +72,7 @@ async fn handled_paths_answer_200_and_a_status_whatever_comes() {
 
 #[tokio::test]
 async fn a_request_of_almost_20_mib_is_answered_and_a_larger_one_refused() {
-    let path = "/canupdatemachine/can-update-machine";
+    let path = "/canupdatemachine/can-update-machine?timeout=30s";
     let mut large = question();
     let room = (20 << 20) - large.to_string().len() - ",\"padding\":\"\"".len();
     large["padding"] = json!("x".repeat(room));

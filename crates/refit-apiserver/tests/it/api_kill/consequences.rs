@@ -8,8 +8,8 @@ use kube::api::{Api, DeleteParams, ListParams, ObjectMeta, PostParams};
 use kube::{Client, Resource, ResourceExt};
 
 const DEPENDENTS: usize = 12;
-/// How often it is asked whether everything is gone, before the test fails.
-const MAX_ASKS: usize = 600;
+/// How often it is asked whether everything is gone, before the test fails: three minutes in all.
+const MAX_ASKS: usize = 7200;
 const ASK_INTERVAL: Duration = Duration::from_millis(25);
 
 /// Two owners with dependents, and a namespace with contents.

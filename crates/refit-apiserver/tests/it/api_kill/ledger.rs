@@ -1,6 +1,8 @@
 //! What one writer was told, and what it does not know.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use kube::api::{Api, DeleteParams, DynamicObject, Patch, PatchParams, PostParams};
 use kube::{Client, ResourceExt};
@@ -56,14 +58,17 @@ impl Ledger {
         self.objects.values().filter_map(|entry| Some(entry.known.as_ref()?.version)).max().unwrap_or_default()
     }
 
-    /// Creates, patches and deletes until there is no answer.
-    pub async fn write_until_gone(mut self, api: Api<DynamicObject>) -> Self {
+    /// Creates, patches and deletes until there is no answer. Counts what is acknowledged where others see it, too.
+    pub async fn write_until_gone(mut self, api: Api<DynamicObject>, told: Arc<AtomicU64>) -> Self {
         loop {
             self.number += 1;
             let name = format!("w{}-{}", self.writer, self.number % OBJECTS);
             let entry = self.objects.entry(name.clone()).or_default();
             match write(&api, &name, self.number, entry).await {
-                Ok(()) => self.acknowledged += 1,
+                Ok(()) => {
+                    self.acknowledged += 1;
+                    told.fetch_add(1, Ordering::SeqCst);
+                }
                 Err(kube::Error::Api(status)) => panic!("{name} was refused: {status:?}"),
                 Err(_) => return self,
             }

@@ -3,10 +3,12 @@
 use http::Method;
 use serde_json::Value;
 
-/// What an end has answered so far in a case: the values of `$ns`, `$rv`, `$old`, `$uid`, `$continue` and `$list`.
+/// What an end has answered so far in a case: the values of `$ns`, `$rv`, `$old`, `$uid`, `$continue` and
+/// `$list`; and how long its watches last, `$seconds`.
 #[derive(Debug, Clone, Default)]
 pub struct Memory {
     pub namespace: String,
+    pub watch_seconds: u32,
     /// The version of the object answered last.
     pub version: String,
     /// The version that was different before.
@@ -49,8 +51,10 @@ impl Ask {
 
 impl Memory {
     fn fill_in(&self, text: &str) -> String {
+        let seconds = self.watch_seconds.to_string();
         let values = [
             ("$ns", &self.namespace),
+            ("$seconds", &seconds),
             ("$rv", &self.version),
             ("$old", &self.old_version),
             ("$uid", &self.uid),

@@ -21,11 +21,11 @@ fn objects_follow_their_definition_as_on_the_real_server() {
         for end in ends {
             super::install(end, &[things(&json!({"code": {"type": "string"}, "gone": {"type": "string"}}))]).await;
         }
-        let mut problems = before().run(ends, namespace).await;
+        let mut problems = before().run(ends, namespace, 1).await;
         for end in ends {
             change(end, namespace).await;
         }
-        problems.extend(after().run(ends, namespace).await);
+        problems.extend(after().run(ends, namespace, 1).await);
         assert!(problems.is_empty(), "{}", problems.join("\n"));
     });
 }

@@ -81,10 +81,10 @@ impl Case {
         self
     }
 
-    /// Runs the case in a namespace of its own. Returns what is wrong.
-    pub async fn run(&self, ends: &[End; 2], namespace: &str) -> Vec<String> {
+    /// Runs the case in a namespace of its own, with watches that last so long. Returns what is wrong.
+    pub async fn run(&self, ends: &[End; 2], namespace: &str, watch_seconds: u32) -> Vec<String> {
         let mut problems = Vec::new();
-        let mut players = [Player::new(namespace), Player::new(namespace)];
+        let mut players = [Player::new(namespace, watch_seconds), Player::new(namespace, watch_seconds)];
         for (number, step) in self.steps.iter().enumerate() {
             let [embedded, real] = &mut players;
             let (embedded, real) = futures::join!(embedded.play(&ends[0], step), real.play(&ends[1], step));
@@ -110,8 +110,8 @@ pub struct Player {
 }
 
 impl Player {
-    pub fn new(namespace: &str) -> Self {
-        let memory = Memory { namespace: namespace.to_owned(), ..Memory::default() };
+    pub fn new(namespace: &str, watch_seconds: u32) -> Self {
+        let memory = Memory { namespace: namespace.to_owned(), watch_seconds, ..Memory::default() };
         Self { memory, dictionary: Dictionary::default() }
     }
 

@@ -62,7 +62,7 @@ async fn run(ends: &[End; 2], seed: u64) -> Result<usize, String> {
 async fn attempt_at(ends: &[End; 2], seed: u64, attempt: usize) -> Result<usize, String> {
     let namespace = format!("sequence-{seed}-{attempt}");
     super::make_namespace(ends, &namespace).await;
-    let mut players = [Player::new(&namespace), Player::new(&namespace)];
+    let mut players = [Player::new(&namespace, 1), Player::new(&namespace, 1)];
     let (mut story, mut succeeded) = (format!("seed {seed}\n"), 0);
     for ask in requests(seed) {
         story.push_str(&format!("{} {}\n    {}\n", ask.method, ask.uri, String::from_utf8_lossy(&ask.body)));

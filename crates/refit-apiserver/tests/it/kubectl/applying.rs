@@ -1,5 +1,7 @@
 //! Apply: on the side of the client, and of the server.
 
+use std::collections::BTreeSet;
+
 use super::{Kubectl, widget};
 
 const SPEC: &str = "jsonpath={.spec}";
@@ -41,7 +43,9 @@ async fn an_object_moves_from_client_side_to_server_side_apply() {
     kubectl.given("apply --server-side -f -", &widget("a", "spec: {size: 4}")).await;
     assert_eq!(kubectl.ok(&format!("get wi a -o {SPEC}")).await, "{\"size\":4}");
     let managers = kubectl.ok("get wi a --show-managed-fields -o jsonpath={.metadata.managedFields[*].manager}").await;
-    assert_eq!(managers, "kubectl-last-applied kubectl");
+    // They are in the order of the seconds in which they wrote.
+    let managers: BTreeSet<&str> = managers.split_whitespace().collect();
+    assert_eq!(managers, BTreeSet::from(["kubectl", "kubectl-last-applied"]));
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -55,6 +55,6 @@ async fn what_was_applied_and_is_applied_no_more_is_pruned() {
     kubectl.given(prune, &both).await;
     assert_eq!(kubectl.ok("get ma -o name").await.lines().count(), 2);
     assert!(kubectl.given(prune, &machine("m2")).await.contains("machine.cluster.x-k8s.io/m1 pruned"));
-    kubectl.ok("wait --for=delete ma/m1 --timeout=60s").await;
+    kubectl.ok("wait --for=delete ma/m1 --timeout=180s").await;
     assert_eq!(kubectl.ok("get ma -o name").await, "machine.cluster.x-k8s.io/m2\n");
 }

@@ -19,7 +19,7 @@ async fn dependents_go_as_the_policy_says() {
         family(&kubectl).await;
         let said = kubectl.ok(&format!("delete cm owner --cascade={policy}")).await;
         assert_eq!(said.trim_end(), "configmap \"owner\" deleted from default namespace");
-        kubectl.ok("wait --for=delete cm/dependent --timeout=60s").await;
+        kubectl.ok("wait --for=delete cm/dependent --timeout=180s").await;
         assert_eq!(kubectl.ok("get cm -o name").await, "", "{policy}");
     }
     family(&kubectl).await;

@@ -76,14 +76,14 @@ async fn kubectl_refuses_what_the_server_refuses() {
 #[tokio::test(flavor = "multi_thread")]
 async fn kubectl_waits_for_conditions_and_creation() {
     let Some(kubectl) = Kubectl::start().await else { return };
-    let mut waiting = kubectl.command("wait --for=create wi/a --timeout=60s").spawn().expect("kubectl must start");
+    let mut waiting = kubectl.command("wait --for=create wi/a --timeout=180s").spawn().expect("kubectl must start");
     kubectl.given("create -f -", &widget("a", "spec: {size: 3}")).await;
     assert!(waiting.wait().await.expect("kubectl must end").success());
     assert!(kubectl.fails("wait --for=condition=Ready wi/a --timeout=1s", "").await.contains("timed out"));
     let mut waiting =
-        kubectl.command("wait --for=condition=Ready wi/a --timeout=60s").spawn().expect("kubectl must start");
+        kubectl.command("wait --for=condition=Ready wi/a --timeout=180s").spawn().expect("kubectl must start");
     let patch = r#"{"status":{"conditions":[{"type":"Ready","status":"True"}]}}"#;
     kubectl.ok(&format!("patch wi a --subresource=status --type=merge -p {patch}")).await;
     assert!(waiting.wait().await.expect("kubectl must end").success());
-    kubectl.ok("wait --for=jsonpath={.spec.size}=3 wi/a --timeout=60s").await;
+    kubectl.ok("wait --for=jsonpath={.spec.size}=3 wi/a --timeout=180s").await;
 }

@@ -1,4 +1,4 @@
-//! Facts 41 to 44: watches. Each ends by itself after a second.
+//! Facts 41 to 44: watches. Each ends by itself, at first after a second.
 
 use serde_json::{Value, json};
 
@@ -14,7 +14,7 @@ fn labelled(name: &str, value: &str) -> Value {
 }
 
 fn watch(query: &str) -> String {
-    format!("{WIDGETS}?watch=1&timeoutSeconds=1&{query}")
+    format!("{WIDGETS}?watch=1&timeoutSeconds=$seconds&{query}")
 }
 
 /// A list, then a change of everything, so that a watch from the list sees it.
@@ -53,7 +53,7 @@ pub fn cases() -> Vec<Case> {
             .get(&watch("resourceVersion=abc"))
             .get(&watch("limit=1&continue=x")),
         case("41 a watch from the future is silent").get(&watch("resourceVersion=999999999999")),
-        case("46 any value of watch is yes").get(&format!("{WIDGETS}?watch=maybe&timeoutSeconds=1")),
+        case("46 any value of watch is yes").get(&format!("{WIDGETS}?watch=maybe&timeoutSeconds=$seconds")),
         case("35 the end of a held object is an event")
             .post(WIDGETS, json!({"apiVersion": "conf.refit.dev/v1", "kind": "Widget", "metadata": {"name": "a", "finalizers": ["refit.dev/x"]}}))
             .get(WIDGETS)
@@ -65,7 +65,7 @@ pub fn cases() -> Vec<Case> {
             .post(MAPS, json!({"metadata": {"name": "a"}}))
             .merge(&format!("{MAPS}/a"), json!({"data": {"a": "b"}}))
             .delete(&format!("{MAPS}/a"), json!(null))
-            .get(&format!("{MAPS}?watch=1&timeoutSeconds=1&resourceVersion=$list"))
-            .get(&format!("{MAPS}/a?watch=1&timeoutSeconds=1&resourceVersion=$list")),
+            .get(&format!("{MAPS}?watch=1&timeoutSeconds=$seconds&resourceVersion=$list"))
+            .get(&format!("{MAPS}/a?watch=1&timeoutSeconds=$seconds&resourceVersion=$list")),
     ]
 }
