@@ -3,9 +3,9 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use http::Request;
-use kube::{Client, Resource};
 use kube::api::{DeleteParams, Patch, PatchParams};
 use kube::client::Body;
+use kube::{Client, Resource};
 use refit_apiserver::access;
 use refit_apiserver::host::Host;
 use refit_apiserver::store::Store;
