@@ -55,7 +55,8 @@ refit: try, in another terminal:
   # more memory for the same machines
   kubectl get simmachinetemplate {old} -o yaml | sed 's/8Gi/16Gi/; s/{old}/{new}/' | kubectl create -f -
   kubectl patch machinedeployment {workers} --type merge -p '{{\"spec\":{{\"template\":{{\"spec\":{{\"infrastructureRef\":{{\"name\":\"{new}\"}}}}}}}}}}'
-  kubectl get machines,simmachines -w
+  kubectl get machinerollouts -w   # how far it is, and why; Ctrl-C ends it
+  kubectl get machines,simmachines
 
 ",
         old = old.template(),

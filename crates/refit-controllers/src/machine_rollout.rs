@@ -24,6 +24,8 @@ use crate::queue::Queue;
 
 /// How often at most one rollout is looked at. Each look counts all of its machines, and is a write at most.
 const PACE: Duration = Duration::from_secs(1);
+/// The same while it is not decided how machines change: people wait for that, and no machine moves meanwhile.
+const UNDECIDED_PACE: Duration = Duration::from_millis(200);
 
 /// The name under which changes are subscribed to.
 const SUBSCRIBER: &str = "machine-rollout";
@@ -32,8 +34,8 @@ const SUBSCRIBER: &str = "machine-rollout";
 pub struct MachineRollouts {
     context: Context,
     events: EventRecorder,
-    /// When they were looked at last, by MachineDeployment.
-    looked: Mutex<BTreeMap<ObjectKey, Instant>>,
+    /// When they may be looked at again, by MachineDeployment.
+    due: Mutex<BTreeMap<ObjectKey, Instant>>,
 }
 
 impl MachineRollouts {
@@ -46,7 +48,7 @@ impl MachineRollouts {
         context.cache.machine_deployments.subscribe(SUBSCRIBER, Box::new(add));
         context.reasons.tell(queue);
         let events = context.recorder(components::MACHINE_DEPLOYMENT);
-        Self { context, events, looked: Mutex::default() }
+        Self { context, events, due: Mutex::default() }
     }
 
     /// What extensions said of the change from any MachineSet that still has machines.
@@ -107,7 +109,7 @@ impl MachineRollouts {
         // What has just been created says nothing yet.
         match plan.effects.iter().any(|effect| matches!(effect, Effect::Apply(_))) {
             true => pass.again(Some(Duration::ZERO)),
-            false => drop(self.looked().insert(key.clone(), Instant::now())),
+            false => drop(self.due().insert(key.clone(), Instant::now() + pace(&rollouts))),
         }
         pass.carried(key, carry_out(&plan.effects, &self.context.client, &self.events).await);
         pass.again(plan.requeue_after);
@@ -116,12 +118,12 @@ impl MachineRollouts {
 
     /// How long to wait before the next look.
     fn too_early(&self, key: &ObjectKey) -> Option<Duration> {
-        let since = self.looked().get(key)?.elapsed();
-        PACE.checked_sub(since).filter(|left| !left.is_zero())
+        let left = self.due().get(key)?.saturating_duration_since(Instant::now());
+        (!left.is_zero()).then_some(left)
     }
 
-    fn looked(&self) -> MutexGuard<'_, BTreeMap<ObjectKey, Instant>> {
-        self.looked.lock().unwrap_or_else(PoisonError::into_inner)
+    fn due(&self) -> MutexGuard<'_, BTreeMap<ObjectKey, Instant>> {
+        self.due.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -131,7 +133,7 @@ impl Controller for MachineRollouts {
     async fn pass(&self, key: &ObjectKey) -> Pass {
         let cache = &self.context.cache;
         let Some(deployment) = cache.machine_deployments.get(key) else {
-            self.looked().remove(key);
+            self.due().remove(key);
             return Pass::default();
         };
         if let Some(left) = self.too_early(key) {
@@ -146,6 +148,12 @@ impl Controller for MachineRollouts {
             Some(_) | None => Pass::default(),
         }
     }
+}
+
+/// How soon to look again at the rollouts of a MachineDeployment.
+fn pace(rollouts: &[Arc<MachineRollout>]) -> Duration {
+    let is_undecided = |it: &Arc<MachineRollout>| it.status.decision.is_none() && it.status.completion_time.is_none();
+    if rollouts.iter().any(is_undecided) { UNDECIDED_PACE } else { PACE }
 }
 
 fn uid_of(set: &MachineSet) -> &str {

@@ -103,11 +103,8 @@ impl fmt::Display for WaitingOn {
             Self::CoverageUnknown { machine_set, why } => {
                 write!(f, "it is not known yet whether {machine_set} can be updated in place: {why}")
             }
-            Self::Availability { available: 1, minimum } => {
-                write!(f, "1 machine is available, and {minimum} must be")
-            }
             Self::Availability { available, minimum } => {
-                write!(f, "{available} machines are available, and {minimum} must be")
+                write!(f, "no more machines may be unavailable: {available} available, {minimum} required")
             }
             Self::Standstill { machine_sets } => {
                 write!(f, "waiting for {} to stand still, as what is wanted has changed", listed(machine_sets))

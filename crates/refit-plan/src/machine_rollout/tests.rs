@@ -169,7 +169,11 @@ fn machines_that_wait_are_named_with_what_they_wait_for() {
     assert_eq!(waiting.len(), 10, "the others are counted");
     assert_eq!(words(0), ("m20", "In-place update in progress: half way"));
     assert_eq!(words(1), ("m21", "the first answer of its extension"));
-    assert_eq!(words(2), ("m0", "28 machines are available, and 28 must be"), "a reason is told once");
+    assert_eq!(
+        words(2),
+        ("m0", "no more machines may be unavailable: 28 available, 28 required"),
+        "a reason is told once"
+    );
     assert_eq!(world.status().progress.as_ref().map(|it| (it.waiting, it.updating)), Some((27, 2)));
 }
 
@@ -225,6 +229,12 @@ fn it_is_told_whether_a_rollout_moves_and_why_not() {
         world.waiting_on = vec![WaitingOn::Updates { machines: vec!["m".to_owned()] }];
     };
     check(waits, Progressing, "waiting for the update of machine m", &[]);
+    let fails = |world: &mut World| {
+        waits(world);
+        world.machines[0] = updating("m", "InPlaceUpdateFailed", "update.memory: no power (try 1)");
+    };
+    let failing = "waiting for the update of machine m (update.memory: no power (try 1))";
+    check(fails, Progressing, failing, &[]);
     let paused = "MachineDeployment spec.paused is set to true";
     check(|world| world.deployment.spec.paused = Some(true), Paused, paused, &[("RolloutPaused", paused)]);
     let paused = "Cluster spec.paused is set to true";

@@ -38,10 +38,10 @@ pub(super) fn message(observed: &Observed<'_>, status: &MachineRolloutStatus) ->
     let words = match status.state {
         Some(RolloutState::Completed) => completed(status),
         Some(RolloutState::Paused) => pause(observed).unwrap_or_default(),
-        Some(RolloutState::Blocked) => blocked(observed, status),
+        Some(RolloutState::Blocked) => with_failure(blocked(observed), status),
         Some(RolloutState::OnDelete) => "machines change when they are deleted".to_owned(),
         Some(RolloutState::Deciding) => reasons().unwrap_or_else(|| "waiting for extensions to answer".to_owned()),
-        Some(RolloutState::Progressing) => reasons().unwrap_or_else(|| change(status)),
+        Some(RolloutState::Progressing) => with_failure(reasons().unwrap_or_else(|| change(status)), status),
         Some(RolloutState::Overtaken) | None => String::new(),
     };
     shortened(words, MAX_WORDS)
@@ -76,14 +76,18 @@ fn is_blocked(observed: &Observed<'_>) -> bool {
     is_written || observed.waiting_on.iter().any(WaitingOn::is_blocked)
 }
 
-/// What blocks it; of updates that failed also what an extension said.
-fn blocked(observed: &Observed<'_>, status: &MachineRolloutStatus) -> String {
+/// What blocks it.
+fn blocked(observed: &Observed<'_>) -> String {
     let condition = get(&observed.deployment.status.conditions, ROLLOUT_BLOCKED);
     let written = condition.map(|it| it.message.clone()).unwrap_or_default();
-    let words = reasons(observed.waiting_on.iter().filter(|reason| reason.is_blocked())).unwrap_or(written);
-    match status.failures.first() {
-        Some(failure) if words.contains(&failure.machine) => format!("{words} ({})", failure.message),
-        Some(_) | None => words,
+    reasons(observed.waiting_on.iter().filter(|reason| reason.is_blocked())).unwrap_or(written)
+}
+
+/// The same, and what an extension said where the update of a machine that is named fails.
+fn with_failure(words: String, status: &MachineRolloutStatus) -> String {
+    match status.failures.iter().find(|failure| words.contains(&failure.machine)) {
+        Some(failure) => format!("{words} ({})", failure.message),
+        None => words,
     }
 }
 

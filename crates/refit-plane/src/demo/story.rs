@@ -29,22 +29,24 @@ fn sets(old: &Picture, new: &Picture, lines: &mut Vec<String>) {
     }
 }
 
+/// Where each rollout stands, and why; what was decided only when that is new.
 fn rollouts(old: &Picture, new: &Picture, lines: &mut Vec<String>) {
     for rollout in &new.rollouts {
         let known = old.rollouts.iter().find(|known| known.metadata.uid == rollout.metadata.uid);
-        let verdict = |rollout: &MachineRollout| (rollout.status.decision, rollout.status.message.clone());
-        if known.map(verdict) != Some(verdict(rollout)) {
-            lines.extend(verdict_lines(rollout));
+        let stands = |rollout: &MachineRollout| (rollout.status.decision, rollout.status.state);
+        let is_new = known.map(stands) != Some(stands(rollout));
+        lines.extend(standing(rollout).filter(|_| is_new));
+        if known.and_then(|known| known.status.decision) != rollout.status.decision {
+            lines.extend(rollout.status.changes.iter().map(change));
         }
     }
 }
 
-fn verdict_lines(rollout: &MachineRollout) -> Vec<String> {
-    let Some(decision) = rollout.status.decision else { return Vec::new() };
+fn standing(rollout: &MachineRollout) -> Option<String> {
+    let state = rollout.status.state?;
     let message = rollout.status.message.as_deref().unwrap_or_default();
-    let mut lines = vec![format!("decision: {decision:?}: {message}")];
-    lines.extend(rollout.status.changes.iter().map(change));
-    lines
+    let decision = rollout.status.decision.map_or_else(String::new, |decision| format!("{decision:?}, "));
+    Some(format!("rollout {decision}{state:?}: {message}"))
 }
 
 fn change(change: &FieldChange) -> String {

@@ -37,7 +37,7 @@ fn updates_are_named_and_failed_ones_apart() {
 #[test]
 fn availability_that_is_used_up_is_said_in_numbers() {
     let setup = rolling(3, 1, 0).new_set("ms2 1/1 available 0").uncovered("ms1 3/3");
-    check(&setup, &["3 machines are available, and 3 must be"]);
+    check(&setup, &["no more machines may be unavailable: 3 available, 3 required"]);
 }
 
 #[test]
