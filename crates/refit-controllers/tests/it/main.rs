@@ -2,6 +2,7 @@
 
 mod acting;
 mod caching;
+mod costs;
 mod machine_sets;
 mod machines;
 mod plain;

@@ -9,6 +9,8 @@ use http::{Method, Request};
 use http_body_util::BodyExt;
 use kube::Client;
 use kube::client::Body;
+use prometheus_client::encoding::text::encode;
+use prometheus_client::registry::Registry;
 use refit_apiserver::access;
 use refit_apiserver::host::Host;
 use refit_apiserver::store::Store;
@@ -29,8 +31,8 @@ use tower::util::BoxCloneSyncService;
 
 use crate::{plain, world};
 
-/// How often the controllers sent what: method, resource and subresource, without names. Reads are not counted.
-pub type Writes = Arc<Mutex<BTreeMap<String, usize>>>;
+/// How often the controllers sent what: method, resource and subresource, without names.
+pub type Requests = Arc<Mutex<BTreeMap<String, usize>>>;
 
 /// For how long nothing must be written for the controllers to be at rest, and how often that is tried.
 const REST: Duration = Duration::from_secs(1);
@@ -40,7 +42,10 @@ const REST_TRIES: usize = 60;
 pub struct Plane {
     /// Of somebody else than the controllers.
     pub client: Client,
-    pub writes: Writes,
+    pub writes: Requests,
+    /// Everything but writes and watches.
+    pub reads: Requests,
+    metrics: QueueMetrics,
     end: oneshot::Sender<()>,
     running: JoinHandle<()>,
 }
@@ -52,16 +57,17 @@ impl Plane {
         let client = Client::new(host.service(access::admin()), "default");
         world::install_crds(&client).await;
         plain::install(&client).await;
-        let writes = Writes::default();
-        let counted = Arc::clone(&writes);
+        let (writes, reads, metrics) = (Requests::default(), Requests::default(), QueueMetrics::default());
+        let counted = (Arc::clone(&writes), Arc::clone(&reads));
         let service = host.service(access::admin()).map_request(move |request: Request<Body>| {
-            count(&counted, &request);
+            count(&counted.0, &counted.1, &request);
             request
         });
-        let running = Controllers::start(Client::new(service, "default"), options(client.clone(), extension));
+        let options = Options { metrics: metrics.clone(), ..options(client.clone(), extension) };
+        let running = Controllers::start(Client::new(service, "default"), options);
         let (end, ended) = oneshot::channel();
         let running = tokio::spawn(running.run(async move { drop(ended.await) }));
-        Self { client, writes, end, running }
+        Self { client, writes, reads, metrics, end, running }
     }
 
     /// Waits until the controllers write nothing more. Gives what they wrote, and counts anew.
@@ -75,6 +81,20 @@ impl Plane {
             }
         }
         panic!("the controllers must come to rest: {:?}", writes());
+    }
+
+    /// How many passes each controller has made so far.
+    pub fn passes(&self) -> BTreeMap<String, usize> {
+        let (mut registry, mut text) = (Registry::default(), String::new());
+        self.metrics.register(&mut registry);
+        encode(&mut text, &registry).expect("metrics must encode");
+        let mut passes = BTreeMap::new();
+        for line in text.lines().filter_map(|line| line.strip_prefix("controller_runtime_reconcile_total{")) {
+            let controller = line.split('"').nth(1).unwrap_or_default().to_owned();
+            let count = line.rsplit(' ').next().and_then(|count| count.parse::<usize>().ok());
+            *passes.entry(controller).or_default() += count.expect("it must be a number");
+        }
+        passes
     }
 
     pub async fn end(self) {
@@ -112,14 +132,17 @@ fn transport(extension: Extension) -> Transport {
     }))
 }
 
-fn count(writes: &Writes, request: &Request<Body>) {
-    let is_dry_run = request.uri().query().is_some_and(|query| query.contains("dryRun"));
-    if request.method() == Method::GET || is_dry_run {
-        return;
-    }
+fn count(writes: &Requests, reads: &Requests, request: &Request<Body>) {
+    let has = |word: &str| request.uri().query().is_some_and(|query| query.contains(word));
+    let counted = match request.method() {
+        &Method::GET if has("watch=true") => return,
+        &Method::GET => reads,
+        _ if has("dryRun") => return,
+        _ => writes,
+    };
     let path = request.uri().path();
     let mut parts = path.rsplit_once("/namespaces/default/").map_or(path, |(_, rest)| rest).split('/');
     let (resource, _, part) = (parts.next().unwrap_or_default(), parts.next(), parts.next());
     let what = format!("{} {resource}{}", request.method(), part.map(|part| format!("/{part}")).unwrap_or_default());
-    *writes.lock().expect("nobody must panic while counting").entry(what).or_default() += 1;
+    *counted.lock().expect("nobody must panic while counting").entry(what).or_default() += 1;
 }
