@@ -14,6 +14,13 @@ use crate::act::Carried;
 use crate::cache::{Cache, ObjectKey, SEEN_LIMIT, Unseen, Written};
 use crate::queue::{Queue, Verdict};
 
+/// How long an object rests after a pass, as a multiple of what it took to look at everything and to decide. So passes
+/// over a large fleet take at most a fifth of a core, and what happens meanwhile is dealt with in one; an event that
+/// comes alone is answered at once.
+const REST: u32 = 4;
+/// However long that took.
+const LONGEST_REST: Duration = Duration::from_secs(1);
+
 /// When to look again whether the cache has caught up.
 const BEHIND: Duration = Duration::from_millis(100);
 
@@ -33,6 +40,7 @@ pub struct Pass {
     written: Vec<Written>,
     failed: bool,
     again: Option<Duration>,
+    looked: Duration,
 }
 
 /// The Cluster that an object names is not there: nothing can be decided about the object.
@@ -60,6 +68,15 @@ impl Pass {
     /// Asks for the next pass after this time, or sooner if somebody has asked for that.
     pub fn again(&mut self, after: Option<Duration>) {
         self.again = [self.again, after].into_iter().flatten().min();
+    }
+
+    /// Says how long it took to observe and to decide, without what is done about it.
+    pub fn looked(&mut self, time: Duration) {
+        self.looked = time;
+    }
+
+    fn rest(&self) -> Duration {
+        self.looked.saturating_mul(REST).min(LONGEST_REST)
     }
 
     fn verdict(&self) -> Verdict {
@@ -108,12 +125,13 @@ impl<C: Controller> Worker<C> {
             return Verdict::Again { after: BEHIND };
         }
         let pass = self.controller.pass(&key).await;
-        let verdict = pass.verdict();
+        let (verdict, rest) = (pass.verdict(), pass.rest());
         // What failed comes back after a growing delay, but not later than it would have without the failure.
         if let (Verdict::Failed, Some(after)) = (verdict, pass.again) {
             self.queue.add_after(key.clone(), after.max(BEHIND));
         }
-        self.unseen.put(key, self.cache.has_seen(pass.written, SEEN_LIMIT).await);
+        self.unseen.put(key.clone(), self.cache.has_seen(pass.written, SEEN_LIMIT).await);
+        self.queue.rest(key, rest);
         verdict
     }
 }

@@ -7,6 +7,7 @@ mod drain;
 mod errands;
 mod memory;
 mod observe;
+mod targets;
 mod triggers;
 mod volumes;
 
@@ -27,6 +28,7 @@ use crate::shell::Shell;
 use crate::workload::{Connected, Workload};
 use memory::Memories;
 use observe::Seen;
+use targets::Targets;
 
 /// How many Machines are worked on at a time, as upstream: most of them wait for somebody else.
 pub const CONCURRENCY: NonZeroUsize = NonZeroUsize::new(100).expect("a hundred must be above zero");
@@ -46,6 +48,7 @@ struct Shared {
     queue: Queue<ObjectKey>,
     events: EventRecorder,
     memories: Memories,
+    targets: Targets,
     unseen: Unseen<ObjectKey>,
 }
 
@@ -54,8 +57,8 @@ impl MachineController {
     pub fn new(shell: Shell, settings: Settings, metrics: &QueueMetrics) -> Self {
         let queue = Queue::new("machine", Backoff::default(), shell.chance.clone(), metrics);
         let events = shell.recorder(components::MACHINE);
-        let (memories, unseen) = (Memories::default(), Unseen::default());
-        let shared = Arc::new(Shared { shell, settings, queue, events, memories, unseen });
+        let (memories, targets, unseen) = (Memories::default(), Targets::default(), Unseen::default());
+        let shared = Arc::new(Shared { shell, settings, queue, events, memories, targets, unseen });
         triggers::subscribe(&shared);
         Self { shared }
     }

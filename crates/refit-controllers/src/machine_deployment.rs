@@ -11,6 +11,7 @@ use refit_plan::coverage::{ContentHash, Coverage};
 use refit_plan::machine_deployment::decide;
 use refit_plan::machine_deployment::decide::{Ask, Decision};
 use refit_plan::waiting::WaitingOn;
+use tokio::time::Instant;
 
 use crate::act::{EventRecorder, carry_out};
 use crate::cache::ObjectKey;
@@ -37,9 +38,17 @@ impl MachineDeployments {
     }
 
     /// Decides, and asks extensions what the decision depends on.
-    async fn decide(&self, key: &ObjectKey, deployment: &MachineDeployment, cluster: &Cluster) -> Decision {
+    async fn decide(
+        &self,
+        key: &ObjectKey,
+        deployment: &MachineDeployment,
+        cluster: &Cluster,
+        pass: &mut Pass,
+    ) -> Decision {
+        let began = Instant::now();
         let mut snapshot = Snapshot::of(&self.context, deployment).await;
         let mut decision = decide(&snapshot.observed(deployment, cluster));
+        pass.looked(began.elapsed());
         for _ in 1..ROUNDS {
             if decision.ask.is_empty() {
                 break;
@@ -72,7 +81,7 @@ impl Controller for MachineDeployments {
             pass.problem(key, &NoCluster { name: cluster.name });
             return pass;
         };
-        let decision = self.decide(key, &deployment, &cluster).await;
+        let decision = self.decide(key, &deployment, &cluster, &mut pass).await;
         let Decision { plan, .. } = &decision;
         self.context.reasons.note_deployment(key, &plan.waiting_on);
         tracing::debug!(machine_deployment = %key, effects = plan.effects.len(), waiting_on = ?plan.waiting_on, "decided");

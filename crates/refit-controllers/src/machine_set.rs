@@ -11,6 +11,7 @@ use futures::stream;
 use refit_api::vocabulary::events::components;
 use refit_plan::machine_set::reconcile::{Decision, Observed, Task, decide};
 use refit_plan::machine_set::start_move::{Rehearsal, Rehearsed};
+use tokio::time::Instant;
 
 use crate::act::{Carried, EventRecorder, carry_out, rehearse};
 use crate::cache::ObjectKey;
@@ -41,9 +42,14 @@ impl MachineSets {
         Self { context, events, memories: Memories::default() }
     }
 
-    /// Decides, and fetches what the decision asks for, until it asks for nothing more.
-    async fn decide(&self, key: &ObjectKey, observed: &mut Observed, pass: &mut Pass) -> Decision {
-        let mut decision = decide(observed);
+    /// Fetches what the decision asks for and decides again, until it asks for nothing more.
+    async fn answer(
+        &self,
+        key: &ObjectKey,
+        observed: &mut Observed,
+        mut decision: Decision,
+        pass: &mut Pass,
+    ) -> Decision {
         for _ in 1..ROUNDS {
             if decision.ask {
                 observe::ask(&self.context, observed).await;
@@ -99,12 +105,16 @@ impl Controller for MachineSets {
             self.context.reasons.forget_set(key);
             return pass;
         };
+        let began = Instant::now();
         let memory = self.memories.get(key);
         let Some(mut observed) = observe::observe(&self.context, &set, &memory).await else {
             pass.problem(key, &NoCluster { name: set.spec.cluster_name.clone() });
             return pass;
         };
-        let decision = self.decide(key, &mut observed, &mut pass).await;
+        drop(memory);
+        let first = decide(&observed);
+        pass.looked(began.elapsed());
+        let decision = self.answer(key, &mut observed, first, &mut pass).await;
         tracing::debug!(machine_set = %key, tasks = decision.tasks.len(), waiting_on = ?decision.waiting_on, "decided");
         self.context.reasons.note_set(&set, &decision.waiting_on);
         self.carry_out(key, &decision, &mut pass).await;

@@ -1,7 +1,8 @@
 //! A queue of keys to look at: first come, first served, each once, none in two workers at a time.
 //!
 //! A key that is added while it is worked on is worked on once more afterwards. One that failed comes back after a
-//! delay that doubles with each failure; whatever asks for it sooner wins.
+//! delay that doubles with each failure; whatever asks for it sooner wins. One whose work was dear
+//! [rests](Queue::rest), so that what is heard of it meanwhile becomes one turn.
 
 mod backoff;
 mod metrics;
@@ -85,6 +86,13 @@ impl<K: Key> Queue<K> {
     /// Asks for the key to be looked at after `delay`, unless somebody asks for it sooner.
     pub fn add_after(&self, key: K, delay: Duration) {
         self.change(|schedule, now| schedule.add_at(key, later(now, delay), now));
+    }
+
+    /// Lets the key have no turn for this time, whoever asks for it. What is asked for meanwhile becomes one turn.
+    pub fn rest(&self, key: K, time: Duration) {
+        if !time.is_zero() {
+            self.state().schedule.rest(key, later(Instant::now(), time));
+        }
     }
 
     /// How many keys wait for their turn; not those that wait for their time.

@@ -25,16 +25,16 @@ pub(crate) struct OwnWrites {
 impl OwnWrites {
     pub fn of<K: CustomKind>(before: &K, after: &K) -> Self {
         let encode = |object: &K| serde_json::to_value(object).expect("an object of ours must encode");
-        let (before_value, after_value) = (encode(before), encode(after));
-        let patch = |part: fn(&Value) -> Value| {
-            let merge = difference(&part(&before_value), &part(&after_value))?;
+        let (was, is) = (Parts::of(encode(before)), Parts::of(encode(after)));
+        let patch = |before_part: &Value, after_part: &Value| {
+            let merge = difference(before_part, after_part)?;
             let resource_version = before.meta().resource_version.clone();
             Some(Patch { resource_version, ..Patch::object(Target::of(before), merge) })
         };
-        let mut status = patch(status_of).map(|patch| Patch { part: Part::Status, ..patch });
-        let mut object = patch(object_of);
+        let mut status = patch(&was.status, &is.status).map(|patch| Patch { part: Part::Status, ..patch });
+        let mut object = patch(&was.object, &is.object);
         if let Some(patch) = status.as_mut().filter(|_| object.is_none()) {
-            patch.operations = operations(&patch.target, &before_value["status"], &after_value["status"]);
+            patch.operations = operations(&patch.target, &was.status["status"], &is.status["status"]);
             patch.resource_version.take_if(|_| patch.operations.is_some());
         }
         if let Some(patch) = object.as_mut().filter(|patch| status.is_some() && !replaces_a_list(&patch.merge)) {
@@ -55,21 +55,27 @@ impl OwnWrites {
     }
 }
 
-fn status_of(object: &Value) -> Value {
-    json!({ "status": object.get("status").cloned().unwrap_or_else(|| json!({})) })
+/// What is written of an object, in the shape of patches.
+struct Parts {
+    status: Value,
+    object: Value,
 }
 
-fn object_of(object: &Value) -> Value {
-    let metadata = |key: &str, empty: Value| object["metadata"].get(key).cloned().unwrap_or(empty);
-    json!({
-        "metadata": {
-            "labels": metadata("labels", json!({})),
-            "annotations": metadata("annotations", json!({})),
-            "ownerReferences": metadata("ownerReferences", json!([])),
-            "finalizers": metadata("finalizers", json!([])),
-        },
-        "spec": object["spec"],
-    })
+impl Parts {
+    fn of(mut object: Value) -> Self {
+        let mut take = |pointer: &str, empty: Value| object.pointer_mut(pointer).map_or(empty, Value::take);
+        let status = json!({ "status": take("/status", json!({})) });
+        let object = json!({
+            "metadata": {
+                "labels": take("/metadata/labels", json!({})),
+                "annotations": take("/metadata/annotations", json!({})),
+                "ownerReferences": take("/metadata/ownerReferences", json!([])),
+                "finalizers": take("/metadata/finalizers", json!([])),
+            },
+            "spec": take("/spec", Value::Null),
+        });
+        Self { status, object }
+    }
 }
 
 /// The merge patch that makes `after` from `before`. Nothing when they are the same.

@@ -1,5 +1,9 @@
 //! Reaches simulated hosts: what update extensions change.
+//!
+//! What the provider has seen spares reading: a write names the version that it is for, so that one decided from an old
+//! state is refused, and decided again from what the server has. What is not written is never decided from the cache.
 
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use kube::Client;
@@ -13,6 +17,7 @@ use crate::kinds::{SimMachine, SimMachineStatus};
 use crate::machine;
 use crate::name::Name;
 use crate::nodes::{NodeError, Nodes};
+use crate::provider::World;
 use crate::update::{self, ChangeStep};
 use crate::words::MANAGER;
 
@@ -43,28 +48,56 @@ pub struct SimHosts {
     client: Client,
     nodes: Nodes,
     clock: Clock,
+    /// What the provider has seen so far; nothing if it does not run.
+    world: Arc<Mutex<World>>,
 }
 
 impl SimHosts {
     /// The hosts whose SimMachines the client sees.
-    pub(crate) fn new(client: Client, nodes: Nodes, clock: Clock) -> Self {
-        Self { client, nodes, clock }
+    pub(crate) fn new(client: Client, nodes: Nodes, clock: Clock, world: Arc<Mutex<World>>) -> Self {
+        Self { client, nodes, clock, world }
     }
 
     async fn carry_out(&self, machine: &Name, change: &HostChange) -> Result<(), ChangeError> {
-        let machines: Api<Machine> = Api::namespaced(self.client.clone(), &machine.namespace);
-        let read = |kind, name| move |source| ChangeError::Read { kind, name, source };
-        let owner = machines.get(&machine.name).await.map_err(read("Machine", machine.clone()))?;
-        let owner = MachineFacts::of(&owner);
+        let owner = self.owner(machine).await?;
         let name = machine.beside(&owner.infrastructure.name);
         let api: Api<SimMachine> = Api::namespaced(self.client.clone(), &name.namespace);
+        let mut seen = self.written_from_cache(&api, &name, change).await?;
         for _ in 0..MAX_CONFLICTS {
-            let found = api.get(&name.name).await.map_err(read("SimMachine", name.clone()))?;
+            let found = match seen.take() {
+                Some(written) => written,
+                None => api.get(&name.name).await.map_err(read("SimMachine", &name))?,
+            };
             if let Some(changed) = self.advance(&api, found, change).await? {
                 return self.report(&changed, &owner).await;
             }
         }
         Err(ChangeError::Contended { name })
+    }
+
+    /// What counts of the Machine. Where its host is never changes, so that what was seen is as good as what is.
+    async fn owner(&self, machine: &Name) -> Result<Arc<MachineFacts>, ChangeError> {
+        if let Some(known) = self.world().machines.get(machine) {
+            return Ok(known);
+        }
+        let machines: Api<Machine> = Api::namespaced(self.client.clone(), &machine.namespace);
+        let found = machines.get(&machine.name).await.map_err(read("Machine", machine))?;
+        Ok(Arc::new(MachineFacts::of(&found)))
+    }
+
+    /// The first write, for the version that the provider has seen. Nothing if there is none to make, or it was refused.
+    async fn written_from_cache(
+        &self,
+        api: &Api<SimMachine>,
+        name: &Name,
+        change: &HostChange,
+    ) -> Result<Option<SimMachine>, ChangeError> {
+        let known = self.world().sim_machines.get(name);
+        let Some(known) = known else { return Ok(None) };
+        match update::decide(&known.spec, &known.status, change, (self.clock)()) {
+            ChangeStep::Write(status) => write(api, &known, *status).await,
+            ChangeStep::Done | ChangeStep::NoHost | ChangeStep::WaitUntil(_) | ChangeStep::Fail(..) => Ok(None),
+        }
     }
 
     /// Goes on until the host is changed; nothing when somebody else wrote the SimMachine in between.
@@ -98,6 +131,10 @@ impl SimHosts {
         let cluster = cluster_of(changed).unwrap_or(&owner.cluster);
         Ok(self.nodes.refresh(changed, cluster, &report).await?)
     }
+
+    fn world(&self) -> MutexGuard<'_, World> {
+        self.world.lock().unwrap_or_else(PoisonError::into_inner)
+    }
 }
 
 impl Host for SimHosts {
@@ -113,7 +150,8 @@ async fn sleep(now: jiff::Timestamp, until: jiff::Timestamp) {
     tokio::time::sleep(time.max(Duration::from_millis(1))).await;
 }
 
-/// Writes the status of what was read; nothing when it is no longer that.
+/// Writes the status of what was read; nothing when it is no longer that. The provider hears of it by its watch, and
+/// looks at the machine then.
 async fn write(
     api: &Api<SimMachine>,
     found: &SimMachine,
@@ -126,4 +164,9 @@ async fn write(
         Err(kube::Error::Api(status)) if status.code == 409 => Ok(None),
         Err(source) => Err(ChangeError::Write { name, source }),
     }
+}
+
+fn read(kind: &'static str, name: &Name) -> impl FnOnce(kube::Error) -> ChangeError {
+    let name = name.clone();
+    move |source| ChangeError::Read { kind, name, source }
 }

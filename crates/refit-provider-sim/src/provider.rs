@@ -29,6 +29,7 @@ use objects::Objects;
 use queue::{Queue, Verdict};
 use reconcile::{ReconcileError, Reconciler};
 use world::Key;
+pub(crate) use world::World;
 
 /// How many objects are worked on at a time. Each holds one request; more than this only wait at the server.
 const CONCURRENCY: usize = 32;
@@ -50,8 +51,8 @@ impl Provider {
 
     /// The hosts, for update extensions. They work whether or not the provider runs.
     pub fn hosts(&self) -> SimHosts {
-        let Reconciler { objects, nodes, clock, .. } = &self.reconciler;
-        SimHosts::new(objects.client.clone(), nodes.clone(), clock.clone())
+        let Reconciler { objects, nodes, clock, world, .. } = &self.reconciler;
+        SimHosts::new(objects.client.clone(), nodes.clone(), clock.clone(), Arc::clone(world))
     }
 
     /// Works until `end` is ready. What is on its way then is given up; the next run goes on from what was written.

@@ -65,8 +65,7 @@ impl Rules {
             && self.all_of.is_empty()
     }
 
-    /// The rules that `value` breaks. A broken rule that does not look at the old value is not reported where nothing
-    /// changed.
+    /// The rules that `value` breaks. A rule that does not look at the old value is not asked where nothing changed.
     pub fn validate(&self, schema: &Schema, value: &Value, old: Option<&Value>) -> Vec<FieldError> {
         let mut errors = Vec::new();
         FUNCTIONS.with(|functions| {
@@ -194,19 +193,21 @@ impl Evaluation<'_> {
             return;
         }
         let old = place.old.value().filter(|old| !old.is_null());
+        let is_unchanged = place.unchanged(value) == Some(true);
+        let is_due = |rule: &&Compiled| match rule.uses_old_self {
+            true => old.is_some() || rule.rule.optional_old_self == Some(true),
+            false => !is_unchanged,
+        };
+        let due: Vec<&Compiled> = rules.own.iter().filter(is_due).collect();
+        if due.is_empty() {
+            return;
+        }
         let mut context = self.functions.new_inner_scope();
         context.add_variable_from_value("self", to_cel(schema, value));
-        context.add_variable_from_value("oldSelf", old.map_or(cel::Value::Null, |old| to_cel(schema, old)));
-        for rule in &rules.own {
-            if rule.uses_old_self && old.is_none() && rule.rule.optional_old_self != Some(true) {
-                continue;
-            }
-            if let Some(error) = rule.evaluate(&context, schema, value, &place.path)
-                && (rule.uses_old_self || place.unchanged(value) != Some(true))
-            {
-                errors.push(error);
-            }
-        }
+        let looks_back = due.iter().any(|rule| rule.uses_old_self || rule.message.is_some());
+        let old = old.filter(|_| looks_back).map_or(cel::Value::Null, |old| to_cel(schema, old));
+        context.add_variable_from_value("oldSelf", old);
+        errors.extend(due.into_iter().filter_map(|rule| rule.evaluate(&context, schema, value, &place.path)));
     }
 }
 

@@ -70,7 +70,8 @@ fn patched(scene: &Scene<'_>, live: &Value, patch: PatchType) -> Result<Outcome,
     if let Some(error) = unhandled(scene, &object) {
         return Err(invalid_patch(quoted(), &error));
     }
-    let quoted = quoted();
+    // Only a strict refusal quotes it, and it is as it was before cleaning.
+    let quoted = (scene.options.field_validation == FieldValidation::Strict).then(quoted);
     let unknown = clean(scene.resource, &mut object);
     let strict: Vec<String> = match patch {
         PatchType::Json => {
@@ -79,7 +80,7 @@ fn patched(scene: &Scene<'_>, live: &Value, patch: PatchType) -> Result<Outcome,
         }
         PatchType::Merge | PatchType::Strategic | PatchType::Apply => strict_errors(&duplicates, &unknown),
     };
-    if !strict.is_empty() && scene.options.field_validation == FieldValidation::Strict {
+    if let Some(quoted) = quoted.filter(|_| !strict.is_empty()) {
         return Err(invalid_patch(quoted, &format!("strict decoding error: {}", strict.join(", "))));
     }
     let warnings = match scene.options.field_validation {

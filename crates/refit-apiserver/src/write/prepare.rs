@@ -85,20 +85,47 @@ fn has_generation(scene: &Scene<'_>) -> bool {
 }
 
 fn keep_all_but_status(new: &mut Value, old: &Value) {
-    let status = new.get("status").cloned();
-    let managed = new["metadata"].get("managedFields").cloned();
-    let version = new["metadata"].get("resourceVersion").cloned();
-    let mut kept = old.clone();
-    set_or_remove(kept.as_object_mut(), "status", status);
-    set_or_remove(metadata_mut(&mut kept), "managedFields", managed);
-    if version.is_some() {
-        set_or_remove(metadata_mut(&mut kept), "resourceVersion", version);
+    let (Some(members), Some(old)) = (new.as_object_mut(), old.as_object()) else { return };
+    members.retain(|name, _| name == "status" || old.contains_key(name));
+    for (name, value) in old {
+        match name.as_str() {
+            "status" => {}
+            "metadata" => keep_metadata(members, value),
+            _ => set_if_other(members, name, value),
+        }
     }
-    *new = kept;
+}
+
+/// All of the old metadata but who owns what, and the version if the new one names any.
+fn keep_metadata(members: &mut Map<String, Value>, old: &Value) {
+    let Some(Value::Object(new)) = members.get_mut("metadata") else {
+        members.insert("metadata".to_owned(), old.clone());
+        return;
+    };
+    let Some(old) = old.as_object() else { return };
+    new.retain(|name, _| name == "managedFields" || name == "resourceVersion" || old.contains_key(name));
+    for (name, value) in old {
+        match name.as_str() {
+            "managedFields" => {}
+            "resourceVersion" if new.contains_key(name) => {}
+            _ => set_if_other(new, name, value),
+        }
+    }
+}
+
+/// Comparing is cheaper than copying, and most fields are what they were.
+fn set_if_other(members: &mut Map<String, Value>, name: &str, value: &Value) {
+    if members.get(name) != Some(value) {
+        members.insert(name.to_owned(), value.clone());
+    }
 }
 
 fn restore(name: &str, new: &mut Value, old: &Value) {
-    set_or_remove(new.as_object_mut(), name, old.get(name).cloned());
+    match (new.as_object_mut(), old.get(name)) {
+        (Some(new), Some(value)) => set_if_other(new, name, value),
+        (new, None) => set_or_remove(new, name, None),
+        (None, Some(_)) => {}
+    }
 }
 
 /// Puts back what no client changes. What is kept unless said otherwise (uid, grace period) is filled in only.

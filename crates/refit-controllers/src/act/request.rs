@@ -1,8 +1,12 @@
 //! One request to an API server.
+//!
+//! Of the answer only the version is looked at; the rest is skipped, not decoded: the object comes by the watch.
 
-use kube::Client;
 use kube::api::{Api, DeleteParams, DynamicObject, Patch as Body, PatchParams, Preconditions};
+use kube::core::{ObjectMeta, Request};
+use kube::{Client, Resource};
 use refit_plan::effect::{Apply, Delete, Part, Patch, Target};
+use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::failure::Failure;
@@ -12,27 +16,27 @@ use crate::cache::{Written, api_resource, version_of};
 pub(super) async fn apply(client: Client, apply: &Apply, is_rehearsal: bool) -> Result<Written, Failure> {
     let params = PatchParams { dry_run: is_rehearsal, ..PatchParams::apply(apply.manager).force() };
     let target = &apply.target;
-    let result = api(client, target).patch(&target.name, &params, &Body::Apply(&with_uid(apply))).await;
-    result.map(|object| written(target, &object)).map_err(|error| Failure::of(target, &error))
+    let request = request(target).patch(&target.name, &params, &Body::Apply(&with_uid(apply)));
+    send(client, target, request).await.map_err(|error| Failure::of(target, &error))
 }
 
 /// A patch with its preconditions.
 pub(super) async fn patch(client: Client, patch: &Patch) -> Result<Written, Failure> {
     let params = PatchParams { field_manager: Some(Patch::MANAGER.to_owned()), ..PatchParams::default() };
-    let (api, target) = (api(client, &patch.target), &patch.target);
+    let target = &patch.target;
     let body = match &patch.operations {
         Some(operations) => Body::Json(json_patch(operations)),
         None => Body::Merge(patch.body()),
     };
-    let result = match patch.part {
-        Part::Object => api.patch(&target.name, &params, &body).await,
-        Part::Status => api.patch_status(&target.name, &params, &body).await,
+    let request = match patch.part {
+        Part::Object => request(target).patch(&target.name, &params, &body),
+        Part::Status => request(target).patch_subresource("status", &target.name, &params, &body),
     };
     let failure = |error| match patch.operations {
         Some(_) => Failure::of_operations(target, &error),
         None => Failure::of(target, &error),
     };
-    result.map(|object| written(target, &object)).map_err(failure)
+    send(client, target, request).await.map_err(failure)
 }
 
 fn json_patch(operations: &[Value]) -> json_patch::Patch {
@@ -48,7 +52,7 @@ pub(super) async fn delete(client: Client, delete: &Delete) -> Result<Written, F
     let gone = || Written::Gone { target: target.clone() };
     match api(client, target).delete(&target.name, &params).await {
         // An object in the answer is still there, on its way out.
-        Ok(answer) => Ok(answer.left().map_or_else(gone, |object| written(target, &object))),
+        Ok(answer) => Ok(answer.left().map_or_else(gone, |object| written(target, &object.metadata))),
         Err(kube::Error::Api(status)) if status.is_not_found() => Ok(gone()),
         Err(error) => Err(Failure::of(target, &error)),
     }
@@ -71,6 +75,32 @@ fn with_uid(apply: &Apply) -> Value {
     intent
 }
 
-fn written(target: &Target, object: &DynamicObject) -> Written {
-    Written::Version { target: target.clone(), version: version_of(&object.metadata) }
+fn request(target: &Target) -> Request {
+    let resource = api_resource(&target.api_version, &target.kind);
+    Request::new(DynamicObject::url_path(&resource, target.namespace.as_deref()))
+}
+
+/// What is looked at of the answer to a write.
+#[derive(Debug, Deserialize)]
+struct Answer {
+    metadata: Version,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Version {
+    resource_version: Option<String>,
+}
+
+async fn send(
+    client: Client,
+    target: &Target,
+    request: Result<http::Request<Vec<u8>>, kube::core::request::Error>,
+) -> Result<Written, kube::Error> {
+    let answer: Answer = client.request(request.map_err(kube::Error::BuildRequest)?).await?;
+    Ok(written(target, &ObjectMeta { resource_version: answer.metadata.resource_version, ..ObjectMeta::default() }))
+}
+
+fn written(target: &Target, metadata: &ObjectMeta) -> Written {
+    Written::Version { target: target.clone(), version: version_of(metadata) }
 }

@@ -3,14 +3,16 @@
 use std::sync::Arc;
 
 use k8s_openapi::api::core::v1::Node;
+use kube::core::ObjectMeta;
 use refit_api::cluster::{Cluster, ContractVersionedObjectReference, GROUP, Machine, MachineDeployment, MachineSet};
 use refit_api::hooks::{Hook, RawObject};
 use refit_api::owners::{self, OwnerKind};
 use refit_api::vocabulary::refit::annotations::UPDATE_PLAN;
-use refit_plan::coverage::{ContentHash, MachineSetObjects, Question};
+use refit_plan::coverage::{ContentHash, MachineSetObjects};
 use refit_plan::machine::{External, NodeSeen, Observed, Updaters};
 use refit_plan::machine_set::clone::{Template, is_made_of};
 
+use super::targets::Targets;
 use super::{Shared, triggers};
 use crate::cache::{BY_CONTROL_PLANE, ObjectKey, namespaced};
 use crate::workload::{Connected, NODE_BY_PROVIDER_ID, Workload};
@@ -45,16 +47,15 @@ impl Wanted {
     }
 
     /// All of it as a hash. Nothing where a template cannot be read: that says nothing about the plan.
-    fn target_hash(self) -> Option<ContentHash> {
-        let wanted = MachineSetObjects {
+    fn target_hash(self, targets: &Targets) -> Option<ContentHash> {
+        targets.hash(MachineSetObjects {
             machine_set: self.set,
             infrastructure_machine_template: raw(self.infrastructure)?,
             bootstrap_config_template: match self.bootstrap {
                 External::NotReferenced => None,
                 template => Some(raw(template)?),
             },
-        };
-        Question::about_machine_set(wanted.clone(), wanted).ok().map(|question| question.target_hash())
+        })
     }
 }
 
@@ -82,8 +83,16 @@ impl Shared {
         let mut observed = Observed {
             now: self.shell.clock.now(),
             active_control_plane_machines: self.active_control_plane_machines(key, &cluster),
-            machine: (*machine).clone(),
-            cluster: (*cluster).clone(),
+            machine: Machine {
+                metadata: slim(&machine.metadata),
+                spec: machine.spec.clone(),
+                status: machine.status.clone(),
+            },
+            cluster: Cluster {
+                metadata: slim(&cluster.metadata),
+                spec: cluster.spec.clone(),
+                status: cluster.status.clone(),
+            },
             machine_set,
             machine_deployment,
             control_plane,
@@ -98,7 +107,7 @@ impl Shared {
             answer: memory.answer,
             infrastructure_is_wanted,
             bootstrap_is_wanted,
-            target_hash: wanted.and_then(Wanted::target_hash),
+            target_hash: wanted.and_then(|wanted| wanted.target_hash(&self.targets)),
             quiet_since: memory.quiet_since,
             settings: self.settings.clone(),
         };
@@ -135,14 +144,18 @@ impl Shared {
         let owners = machine.metadata.owner_references.as_deref().unwrap_or_default();
         let owner = owners::find(owners, OwnerKind { group: GROUP, kind: "MachineSet" })?;
         let set = self.shell.cache.machine_sets.get(&ObjectKey::new(key.namespace.clone(), owner.name.clone()))?;
-        Some((*set).clone())
+        Some(MachineSet { metadata: slim(&set.metadata), spec: set.spec.clone(), status: set.status.clone() })
     }
 
     fn machine_deployment(&self, key: &ObjectKey, set: &MachineSet) -> Option<MachineDeployment> {
         let owners = set.metadata.owner_references.as_deref().unwrap_or_default();
         let owner = owners::find(owners, OwnerKind { group: GROUP, kind: "MachineDeployment" })?;
         let key = ObjectKey::new(key.namespace.clone(), owner.name.clone());
-        self.shell.cache.machine_deployments.get(&key).map(|deployment| (*deployment).clone())
+        self.shell.cache.machine_deployments.get(&key).map(|found| MachineDeployment {
+            metadata: slim(&found.metadata),
+            spec: found.spec.clone(),
+            status: found.status.clone(),
+        })
     }
 
     fn active_control_plane_machines(&self, key: &ObjectKey, cluster: &Cluster) -> usize {
@@ -160,6 +173,27 @@ impl Shared {
                 Updaters::NotDiscovered
             }
         }
+    }
+}
+
+/// Metadata without who owns which field: most of an object's size, and nothing to the decision.
+fn slim(metadata: &ObjectMeta) -> ObjectMeta {
+    ObjectMeta {
+        annotations: metadata.annotations.clone(),
+        creation_timestamp: metadata.creation_timestamp.clone(),
+        deletion_grace_period_seconds: metadata.deletion_grace_period_seconds,
+        deletion_timestamp: metadata.deletion_timestamp.clone(),
+        finalizers: metadata.finalizers.clone(),
+        generate_name: metadata.generate_name.clone(),
+        generation: metadata.generation,
+        labels: metadata.labels.clone(),
+        managed_fields: None,
+        name: metadata.name.clone(),
+        namespace: metadata.namespace.clone(),
+        owner_references: metadata.owner_references.clone(),
+        resource_version: metadata.resource_version.clone(),
+        self_link: metadata.self_link.clone(),
+        uid: metadata.uid.clone(),
     }
 }
 

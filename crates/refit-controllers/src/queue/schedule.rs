@@ -13,6 +13,8 @@ pub(super) struct Schedule<K> {
     /// By their time, and in the order in which they were added.
     delayed: BTreeSet<(Instant, u64, K)>,
     added: u64,
+    /// Until when keys that have had their turn have none.
+    resting: Resting<K>,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -39,13 +41,22 @@ enum State {
 
 impl<K> Default for Schedule<K> {
     fn default() -> Self {
-        Self { entries: BTreeMap::new(), ready: VecDeque::new(), delayed: BTreeSet::new(), added: 0 }
+        Self {
+            entries: BTreeMap::new(),
+            ready: VecDeque::new(),
+            delayed: BTreeSet::new(),
+            added: 0,
+            resting: Resting::default(),
+        }
     }
 }
 
 impl<K: Ord + Clone> Schedule<K> {
-    /// Whether this gave it a turn that it did not have.
+    /// Whether this gave it a turn that it did not have. A key that rests has it afterwards.
     pub fn add(&mut self, key: K, now: Instant) -> bool {
+        if let Some(until) = self.resting.until(&key).filter(|until| now < *until && self.is_idle(&key)) {
+            return self.add_at(key, until, now);
+        }
         self.cancel(&key);
         let entry = self.entries.entry(key.clone()).or_insert(Entry::IDLE);
         match &mut entry.state {
@@ -61,6 +72,7 @@ impl<K: Ord + Clone> Schedule<K> {
 
     /// The same at a later time; the earliest wins.
     pub fn add_at(&mut self, key: K, at: Instant, now: Instant) -> bool {
+        let at = self.resting.until(&key).map_or(at, |until| at.max(until));
         if at <= now {
             return self.add(key, now);
         }
@@ -78,6 +90,7 @@ impl<K: Ord + Clone> Schedule<K> {
 
     /// Adds those whose time has come. Gives how many.
     pub fn promote(&mut self, now: Instant) -> usize {
+        self.resting.end(now);
         let mut promoted = 0;
         while let Some((_, _, key)) = self.delayed.first().filter(|(due, _, _)| *due <= now) {
             let key = key.clone();
@@ -104,6 +117,9 @@ impl<K: Ord + Clone> Schedule<K> {
         };
         entry.failures = if has_failed { entry.failures.saturating_add(1) } else { 0 };
         entry.state = State::Idle;
+        if again.is_some() && self.resting.until(key).is_some_and(|until| now < until) {
+            return self.add(key.clone(), now);
+        }
         if let Some(since) = again {
             entry.state = State::Ready { since };
             self.ready.push_back(key.clone());
@@ -113,6 +129,11 @@ impl<K: Ord + Clone> Schedule<K> {
             self.entries.remove(key);
         }
         false
+    }
+
+    /// Gives the key no turn before this time, whoever asks for it.
+    pub fn rest(&mut self, key: K, until: Instant) {
+        self.resting.begin(key, until);
     }
 
     /// How often in a row it failed.
@@ -134,9 +155,48 @@ impl<K: Ord + Clone> Schedule<K> {
         self.entries.len()
     }
 
+    fn is_idle(&self, key: &K) -> bool {
+        self.entries.get(key).is_none_or(|entry| entry.state == State::Idle)
+    }
+
     fn cancel(&mut self, key: &K) {
         if let Some((at, number)) = self.entries.get_mut(key).and_then(|entry| entry.due.take()) {
             self.delayed.remove(&(at, number, key.clone()));
+        }
+    }
+}
+
+/// The keys that have no turn before a time.
+#[derive(Debug)]
+struct Resting<K> {
+    until: BTreeMap<K, Instant>,
+    ends: BTreeSet<(Instant, K)>,
+}
+
+impl<K> Default for Resting<K> {
+    fn default() -> Self {
+        Self { until: BTreeMap::new(), ends: BTreeSet::new() }
+    }
+}
+
+impl<K: Ord + Clone> Resting<K> {
+    fn until(&self, key: &K) -> Option<Instant> {
+        self.until.get(key).copied()
+    }
+
+    fn begin(&mut self, key: K, until: Instant) {
+        if let Some(before) = self.until.insert(key.clone(), until) {
+            self.ends.remove(&(before, key.clone()));
+        }
+        self.ends.insert((until, key));
+    }
+
+    /// Forgets those whose time has come.
+    fn end(&mut self, now: Instant) {
+        while self.ends.first().is_some_and(|(until, _)| *until <= now) {
+            if let Some((_, key)) = self.ends.pop_first() {
+                self.until.remove(&key);
+            }
         }
     }
 }

@@ -206,3 +206,41 @@ fn metrics_have_controller_runtimes_names() {
         assert!(text.contains(line), "{line} is not in\n{text}");
     }
 }
+
+/// Works on a key that rests for `rest` after each turn, and asks for it at these times. Gives when it had its turns.
+async fn turns(asked: &[u64], rest: u64) -> Vec<u128> {
+    let (queue, begun) = (queue(), Arc::<Mutex<Vec<u128>>>::default());
+    let start = Instant::now();
+    let runner = {
+        let (queue, begun) = (queue.clone(), Arc::clone(&begun));
+        tokio::spawn(async move {
+            let resting = queue.clone();
+            let work = move |key| {
+                begun.lock().unwrap().push(start.elapsed().as_millis());
+                resting.rest(key, Duration::from_millis(rest));
+                async { Verdict::Done }
+            };
+            queue.run(width(1), work).await;
+        })
+    };
+    for millis in asked {
+        sleep_until(start + Duration::from_millis(*millis)).await;
+        queue.add(1);
+    }
+    tokio::time::sleep(Duration::from_secs(3600)).await;
+    queue.close();
+    runner.await.expect("the queue must end well");
+    begun.lock().unwrap().clone()
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_is_asked_for_while_a_key_rests_becomes_one_turn() {
+    for (asked, rest, expected) in [
+        (vec![5, 10, 20, 30], 0, vec![5, 10, 20, 30]),
+        (vec![5, 10, 20, 30], 100, vec![5, 105]),
+        (vec![5, 150], 100, vec![5, 150]),
+        (vec![5, 10, 150], 100, vec![5, 105, 205]),
+    ] {
+        assert_eq!(turns(&asked, rest).await, expected, "{asked:?} {rest}");
+    }
+}

@@ -3,6 +3,7 @@
 mod acting;
 mod caching;
 mod clusters;
+mod costs;
 mod drains;
 mod health_checks;
 mod machine_sets;

@@ -9,6 +9,8 @@ use http::{Method, Request};
 use http_body_util::BodyExt;
 use kube::Client;
 use kube::client::Body;
+use prometheus_client::encoding::text::encode;
+use prometheus_client::registry::Registry;
 use refit_apiserver::access;
 use refit_apiserver::api::Entropy;
 use refit_apiserver::host::Host;
@@ -31,7 +33,7 @@ use tower::util::BoxCloneSyncService;
 use crate::{plain, world};
 
 /// How often the controllers sent what: method, resource and subresource, without names.
-pub type Writes = Arc<Mutex<BTreeMap<String, usize>>>;
+pub type Requests = Arc<Mutex<BTreeMap<String, usize>>>;
 
 /// For how long nothing must be written for the controllers to be at rest, and how often that is tried.
 const REST: Duration = Duration::from_secs(1);
@@ -41,10 +43,11 @@ const REST_TRIES: usize = 180;
 pub struct Plane {
     /// Of somebody else than the controllers.
     pub client: Client,
-    pub writes: Writes,
+    pub writes: Requests,
     /// What the controllers read, watches apart.
-    pub reads: Writes,
+    pub reads: Requests,
     pub clock: Clock,
+    metrics: QueueMetrics,
     end: oneshot::Sender<()>,
     running: JoinHandle<()>,
 }
@@ -59,16 +62,17 @@ impl Plane {
         let client = Client::new(host.service(access::admin()), "default");
         world::install_crds(&client).await;
         plain::install(&client).await;
-        let (writes, reads) = (Writes::default(), Writes::default());
-        let (written, read) = (Arc::clone(&writes), Arc::clone(&reads));
+        let (writes, reads, metrics) = (Requests::default(), Requests::default(), QueueMetrics::default());
+        let counted = (Arc::clone(&writes), Arc::clone(&reads));
         let service = host.service(access::admin()).map_request(move |request: Request<Body>| {
-            count(&written, &read, &request);
+            count(&counted.0, &counted.1, &request);
             request
         });
-        let running = Controllers::start(Client::new(service, "default"), options(client.clone(), extension, clock));
+        let options = Options { metrics: metrics.clone(), ..options(client.clone(), extension, clock) };
+        let running = Controllers::start(Client::new(service, "default"), options);
         let (end, ended) = oneshot::channel();
         let running = tokio::spawn(running.run(async move { drop(ended.await) }));
-        Self { client, writes, reads, clock, end, running }
+        Self { client, writes, reads, clock, metrics, end, running }
     }
 
     /// Waits until the controllers write nothing more. Gives what they wrote, and counts anew.
@@ -82,6 +86,20 @@ impl Plane {
             }
         }
         panic!("the controllers must come to rest: {:?}", writes());
+    }
+
+    /// How many passes each controller has made so far.
+    pub fn passes(&self) -> BTreeMap<String, usize> {
+        let (mut registry, mut text) = (Registry::default(), String::new());
+        self.metrics.register(&mut registry);
+        encode(&mut text, &registry).expect("metrics must encode");
+        let mut passes = BTreeMap::new();
+        for line in text.lines().filter_map(|line| line.strip_prefix("controller_runtime_reconcile_total{")) {
+            let controller = line.split('"').nth(1).unwrap_or_default().to_owned();
+            let count = line.rsplit(' ').next().and_then(|count| count.parse::<usize>().ok());
+            *passes.entry(controller).or_default() += count.expect("it must be a number");
+        }
+        passes
     }
 
     pub async fn end(self) {
@@ -120,7 +138,7 @@ fn transport(extension: Extension) -> Transport {
 }
 
 /// Dry runs change nothing: they are reads. Watches are neither.
-fn count(writes: &Writes, reads: &Writes, request: &Request<Body>) {
+fn count(writes: &Requests, reads: &Requests, request: &Request<Body>) {
     let asks_for = |what: &str| request.uri().query().is_some_and(|query| query.contains(what));
     let counted = match *request.method() {
         Method::GET if asks_for("watch=true") => return,

@@ -53,13 +53,13 @@ async fn memories(client: &Client) -> Vec<Value> {
 }
 
 /// The MachineDeployment once all of its machines are of today's template and available.
-async fn rolled_out(client: &Client, template: &str) -> MachineDeployment {
+pub async fn rolled_out(client: &Client, template: &str, machines: usize) -> MachineDeployment {
     let deployments = kube::Api::<MachineDeployment>::namespaced(client.clone(), "default");
     let mut last = None;
     for _ in 0..LIMIT.as_millis() / 50 {
         let deployment = deployments.get("md").await.expect("it must be there");
         let status = &deployment.status;
-        let all = i32::try_from(MACHINES).ok();
+        let all = i32::try_from(machines).ok();
         let is_done = status.up_to_date_replicas == all
             && status.available_replicas == all
             && status.replicas == all
@@ -104,24 +104,29 @@ pub async fn extension_config(client: &Client) {
     create(client, "runtime.cluster.x-k8s.io/v1beta2", "ExtensionConfig", None, config).await;
 }
 
-async fn deployment(client: &Client) {
+async fn deployment(client: &Client, machines: usize, max_unavailable: Value) {
     let selector = json!({ "matchLabels": { "app": "w" } });
-    let strategy = json!({ "type": "RollingUpdate", "rollingUpdate": { "maxSurge": 0, "maxUnavailable": 1 } });
+    let strategy =
+        json!({ "type": "RollingUpdate", "rollingUpdate": { "maxSurge": 0, "maxUnavailable": max_unavailable } });
     let spec = json!({
-        "clusterName": "c", "replicas": MACHINES, "selector": selector, "template": machine_template("small"),
+        "clusterName": "c", "replicas": machines, "selector": selector, "template": machine_template("small"),
         "rollout": { "strategy": strategy },
     });
     create(client, CORE, "MachineDeployment", Some("default"), named("md", spec)).await;
 }
 
 /// A cluster whose machines run with little memory.
-pub async fn begin(client: &Client) -> BTreeMap<String, Identity> {
+pub async fn settle(client: &Client, machines: usize, max_unavailable: Value) {
     plain::cluster(client).await;
     plain::kubeconfig(client).await;
     plain::template(client, "small", "4Gi").await;
     plain::template(client, "large", "8Gi").await;
-    deployment(client).await;
-    rolled_out(client, "small").await;
+    deployment(client, machines, max_unavailable).await;
+    rolled_out(client, "small", machines).await;
+}
+
+pub async fn begin(client: &Client) -> BTreeMap<String, Identity> {
+    settle(client, MACHINES, json!(1)).await;
     let before = machines(client).await;
     assert!(before.values().all(|machine| machine.node.is_some()), "{before:?}");
     before
@@ -164,7 +169,7 @@ async fn a_change_that_nobody_covers_waits_untouched_until_somebody_does() {
     assert_eq!(machines(client).await, before);
     assert_eq!(memories(client).await, ["4Gi"; MACHINES]);
     extension_config(client).await;
-    rolled_out(client, "large").await;
+    rolled_out(client, "large", MACHINES).await;
     assert_eq!(machines(client).await, before);
     assert_eq!(memories(client).await, ["8Gi"; MACHINES]);
     plane.end().await;
@@ -180,7 +185,7 @@ async fn machines_get_more_memory_and_stay_who_they_are() {
     plane.at_rest().await;
 
     want_more_memory(client).await;
-    rolled_out(client, "large").await;
+    rolled_out(client, "large", MACHINES).await;
     assert_eq!(machines(client).await, before);
     assert_eq!(memories(client).await, ["8Gi"; MACHINES]);
     let rollout = closed_rollout(client).await;
