@@ -27,5 +27,5 @@ async fn tell_all(backend: Arc<Backend>) {
     }
     scenarios::tell(&backend).await;
     kills::tell(&backend).await;
-    chaos::tell(&backend, chaos::SEEDS).await;
+    chaos::play(&backend, chaos::SEEDS).await;
 }

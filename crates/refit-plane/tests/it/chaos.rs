@@ -6,7 +6,8 @@ mod user;
 use std::ops::Range;
 use std::sync::Arc;
 
-use futures::future::join_all;
+use futures::FutureExt;
+use futures::future::{LocalBoxFuture, join_all};
 use refit_plane::Backend;
 use refit_plane::sample::{Host, Workers as Sample};
 use serde_json::json;
@@ -19,9 +20,9 @@ use user::User;
 
 /// Seeds to be played and nothing else, as `7` or `100..120`.
 const VARIABLE: &str = "REFIT_STORY_SEEDS";
-/// What the gate plays.
+/// What the gate plays, at the same time.
 pub const SEEDS: Range<u64> = 1..3;
-/// MachineDeployments at a time.
+/// MachineDeployments of each seed.
 const USERS: usize = 3;
 
 /// The seeds that somebody asks for.
@@ -34,26 +35,36 @@ pub fn wanted_seeds() -> Option<Range<u64>> {
     })
 }
 
+/// Plays each seed by itself.
 pub async fn tell(backend: &Arc<Backend>, seeds: Range<u64>) {
     for seed in seeds {
         let began = Instant::now();
-        play(backend, seed).await;
+        play(backend, seed..seed + 1).await;
         println!("seed {seed} took {:.1}s", began.elapsed().as_secs_f64());
     }
 }
 
-async fn play(backend: &Arc<Backend>, seed: u64) {
-    let mut dice = Dice::new(seed);
+/// Plays the seeds at the same time. The first one says who is killed when.
+pub async fn play(backend: &Arc<Backend>, seeds: Range<u64>) {
+    let mut fate = Dice::new(seeds.start).split();
     let life = Life::begin(backend);
-    let plots: Vec<(String, Plot)> = (0..USERS).map(|user| (format!("seed-{seed}-{user}"), plot(&mut dice))).collect();
-    let begin = plots.into_iter().map(|(name, plot)| User::begin(backend, name, plot, dice.split()));
-    let mut users = join_all(begin.collect::<Vec<_>>()).await;
-    let mut fate = dice.split();
-    let (life, ()) = tokio::join!(kill_at_random(backend, life, &mut fate), async {
-        join_all(users.iter_mut().map(User::change_his_mind)).await;
-    });
-    join_all(users.iter().map(User::see_the_end)).await;
-    life.kill();
+    let mut users = join_all(seeds.flat_map(|seed| users(backend, seed))).await;
+    let (life, _) = tokio::join!(
+        kill_at_random(backend, life, &mut fate),
+        join_all(users.iter_mut().map(|user| user.change_his_mind().boxed_local())),
+    );
+    join_all(users.iter().map(|user| user.see_the_end().boxed_local())).await;
+    life.kill().await;
+}
+
+/// The users of a seed, who begin.
+fn users(backend: &Arc<Backend>, seed: u64) -> Vec<LocalBoxFuture<'_, User>> {
+    let mut dice = Dice::new(seed);
+    let mut begin = |user: usize| {
+        let (plot, name) = (plot(&mut dice), format!("seed-{seed}-{user}"));
+        User::begin(backend, name, plot, dice.split()).boxed_local()
+    };
+    (0..USERS).map(&mut begin).collect()
 }
 
 fn plot(dice: &mut Dice) -> Plot {
@@ -77,7 +88,7 @@ fn plot(dice: &mut Dice) -> Plot {
 async fn kill_at_random(backend: &Arc<Backend>, mut life: Life, dice: &mut Dice) -> Life {
     for _ in 0..2 + dice.below(4) {
         sleep(dice.up_to_millis(2_000)).await;
-        life.kill();
+        life.kill().await;
         sleep(dice.up_to_millis(200)).await;
         life = Life::begin(backend);
     }

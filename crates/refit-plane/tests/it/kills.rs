@@ -31,14 +31,14 @@ pub async fn tell(backend: &Arc<Backend>) {
     let life = Life::begin(backend);
     let updated = Story::begin(backend, "kills", require(4)).await;
     let before = updated.look().await.facts();
-    life.kill();
+    life.kill().await;
     updated.wish_memory("16Gi").await;
     let created = Story::set_up(backend, "killed-creation", require(16)).await;
     created.create().await;
     for time in LIVES {
         let life = Life::begin(backend);
         sleep(time).await;
-        life.kill();
+        life.kill().await;
     }
     let life = Life::begin(backend);
     let after = updated.until_memory("16Gi").await;
@@ -46,7 +46,7 @@ pub async fn tell(backend: &Arc<Backend>) {
     updated.assert_deleted(0);
     created_machines_have_all_their_parts(&created).await;
     updated.end().await;
-    life.kill();
+    life.kill().await;
     nothing_follows_from_a_list_that_failed(backend, &[updated, created]).await;
 }
 

@@ -12,6 +12,11 @@ use futures::future::join_all;
 use refit_plane::Backend;
 use refit_plane::sample::Workers as Sample;
 
+/// What has to be so before anybody begins.
+pub async fn prepare(backend: &Backend) {
+    objects::refuse_memory(backend).await;
+}
+
 /// Tells all of them at the same time. Somebody else has started the controllers.
 pub async fn tell(backend: &Arc<Backend>) {
     join_all([

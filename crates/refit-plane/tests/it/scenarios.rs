@@ -18,6 +18,7 @@ const NOT_YET: Duration = Duration::from_millis(1500);
 
 /// Tells all stories at the same time, under one set of controllers.
 pub async fn tell(backend: &Arc<Backend>) {
+    never_again::prepare(backend).await;
     let workers = Workers::start(backend, &Example::ALL).await.expect("the controllers must start");
     join_all([
         machines_are_updated_in_place(backend).boxed_local(),

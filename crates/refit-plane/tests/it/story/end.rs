@@ -6,11 +6,12 @@ use std::time::Duration;
 use k8s_openapi::api::core::v1::Node;
 use kube::ResourceExt;
 use kube::api::{Api, ListParams};
-use refit_api::cluster::{Machine, MachineDeployment, MachineSet};
+use refit_api::cluster::{Cluster, Machine, MachineDeployment, MachineSet};
 use refit_api::rollout::MachineRollout;
 use refit_api::vocabulary::annotations::{PENDING_ACKNOWLEDGE_MOVE, PENDING_HOOKS, UPDATE_IN_PROGRESS};
+use refit_api::vocabulary::condition_types::{AVAILABLE, ROLLING_OUT};
 use refit_api::vocabulary::refit::annotations::{HOLD, SCAFFOLDING, UPDATE_FAILED, UPDATE_PLAN, UPDATE_PROGRESS};
-use refit_provider_sim::kinds::{SimBootstrapConfig, SimMachine};
+use refit_provider_sim::kinds::{SimBootstrapConfig, SimCluster, SimMachine};
 use tokio::time::{Instant, sleep};
 
 use super::{EVERY, Kind, LIMIT, Story};
@@ -30,6 +31,9 @@ const MARKS: [&str; 8] = [
     SCAFFOLDING,
 ];
 
+/// Kinds that the history does not have.
+const UNWATCHED: [&str; 3] = ["MachineRollout/", "Cluster/", "SimCluster/"];
+
 impl Story {
     /// Nothing is left over, nothing more is written, and nothing was wrong.
     pub async fn end(&self) {
@@ -46,6 +50,7 @@ impl Story {
         self.assert_quiet().await;
         self.until_all_seen().await;
         self.assert_no_marks().await;
+        self.assert_told().await;
         self.assert_nothing_wrong();
     }
 
@@ -123,7 +128,7 @@ impl Story {
         let began = Instant::now();
         loop {
             let (mut there, seen) = (self.versions().await, self.history.versions());
-            there.retain(|key, _| !key.starts_with("MachineRollout/"));
+            there.retain(|key, _| !UNWATCHED.iter().any(|kind| key.starts_with(kind)));
             if there == seen {
                 return;
             }
@@ -141,6 +146,17 @@ impl Story {
         }
     }
 
+    /// The MachineDeployment says that all is well, and no rollout is open.
+    async fn assert_told(&self) {
+        let picture = self.look().await;
+        let Some(deployment) = &picture.machine_deployment else { return };
+        let is = |type_: &str| deployment.status.conditions.iter().any(|it| it.type_ == type_ && it.status == "True");
+        let open = picture.rollouts.iter().filter(|rollout| rollout.status.completion_time.is_none()).count();
+        if !is(AVAILABLE) || is(ROLLING_OUT) || open > 0 {
+            self.fail(&format!("{open} rollouts are open, and it says {:#?}", deployment.status.conditions));
+        }
+    }
+
     /// The objects of a kind that carry a mark.
     async fn marked<K: Kind>(&self) -> Vec<String> {
         let all = self.api::<K>().list(&ListParams::default()).await.expect("it must be listed");
@@ -154,6 +170,8 @@ impl Story {
         self.add_versions::<MachineSet>(&mut versions).await;
         self.add_versions::<Machine>(&mut versions).await;
         self.add_versions::<MachineRollout>(&mut versions).await;
+        self.add_versions::<Cluster>(&mut versions).await;
+        self.add_versions::<SimCluster>(&mut versions).await;
         self.add_versions::<SimMachine>(&mut versions).await;
         self.add_versions::<SimBootstrapConfig>(&mut versions).await;
         versions
