@@ -10,7 +10,7 @@ use std::time::Duration;
 use k8s_openapi::api::core::v1::Namespace;
 use kube::Client;
 use kube::api::{Api, DeleteParams, ListParams, Patch, PatchParams, PostParams};
-use refit_api::cluster::{Cluster, Machine, MachineDeployment};
+use refit_api::cluster::{Machine, MachineDeployment};
 use refit_api::runtime::ExtensionConfig;
 use refit_hooks::chain;
 use refit_hooks::metrics::HookMetrics;
@@ -21,7 +21,7 @@ use crate::backend::{Backend, BackendError, EmbeddedOptions};
 use crate::client::ClientError;
 use crate::examples::Example;
 use crate::requests::Requests;
-use crate::sample::{self, CLUSTER, WORKERS};
+use crate::sample::{self, WORKERS};
 use crate::signals::Signals;
 use crate::workers::{Counters, Workers, WorkersError};
 
@@ -84,8 +84,10 @@ pub async fn rollout(options: BenchOptions, say: impl Fn(&str)) -> Result<Report
         Counters { controllers: Requests::default(), provider: Requests::default(), hooks: HookMetrics::default() };
     let workers = Workers::start_counted(&backend, &[Example::Memory], &counters).await?;
     let fleet = Fleet::new(&backend, &options).await?;
+    say(&format!("making {} machines", options.machines));
+    let made = fleet.sample.apply(&fleet.client).await;
     let measured = tokio::select! {
-        measured = fleet.run(&counters, &say) => measured,
+        measured = fleet.run(made, &counters, &say) => measured,
         () = signals.next() => Err(BenchError::Interrupted),
     };
     if options.kubeconfig.is_some() {
@@ -126,29 +128,48 @@ impl Fleet {
         Ok(Self { client, sample })
     }
 
-    async fn run(&self, counters: &Counters, say: &impl Fn(&str)) -> Result<Report, BenchError> {
-        say(&format!("making {} machines", self.sample.replicas));
-        self.sample.apply(&self.client).await?;
+    async fn run(
+        &self,
+        made: Result<(), kube::Error>,
+        counters: &Counters,
+        say: &impl Fn(&str),
+    ) -> Result<Report, BenchError> {
+        made?;
         self.wait("there", |status| status.available_replicas).await?;
         say("updating them");
         self.measure(counters).await
     }
 
-    /// Deletes everything that was made: the Cluster with its machines while somebody is there who can, then the rest.
+    /// Deletes everything that was made, while somebody is there who takes finalizers off: the machines, the Cluster that
+    /// they need until then, and the rest.
     async fn delete(&self) -> Result<(), BenchError> {
-        let (namespace, options) = (&self.sample.namespace, DeleteParams::default());
-        let clusters: Api<Cluster> = Api::namespaced(self.client.clone(), namespace);
-        gone(clusters.delete(CLUSTER, &options).await)?;
+        let mut objects = self.sample.objects();
+        objects.sort_by_key(|object| match object["kind"].as_str() {
+            Some("MachineDeployment") => 0,
+            Some("Cluster") => 1,
+            _ => 2,
+        });
+        for object in &objects {
+            self.delete_one(object).await?;
+        }
+        let options = DeleteParams::default();
+        let configs: Api<ExtensionConfig> = Api::all(self.client.clone());
+        gone(configs.delete(Example::Memory.name(), &options).await)?;
+        gone(Api::<Namespace>::all(self.client.clone()).delete(&self.sample.namespace, &options).await)
+    }
+
+    /// Deletes an object, and waits until it is gone.
+    async fn delete_one(&self, object: &Value) -> Result<(), BenchError> {
+        let (api, name) = sample::address(&self.client, object);
+        gone(api.delete(&name, &DeleteParams::default()).await)?;
         let (began, limit) = (Instant::now(), self.limit());
-        while clusters.get_metadata_opt(CLUSTER).await?.is_some() {
+        while api.get_metadata_opt(&name).await?.is_some() {
             if began.elapsed() > limit {
                 return Err(BenchError::TooLong { what: "gone", seconds: limit.as_secs() });
             }
             sleep(EVERY).await;
         }
-        let configs: Api<ExtensionConfig> = Api::all(self.client.clone());
-        gone(configs.delete(Example::Memory.name(), &options).await)?;
-        gone(Api::<Namespace>::all(self.client.clone()).delete(namespace, &options).await)
+        Ok(())
     }
 
     async fn measure(&self, counters: &Counters) -> Result<Report, BenchError> {

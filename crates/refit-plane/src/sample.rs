@@ -153,12 +153,16 @@ fn reference(group: &str, kind: &str, name: &str) -> Value {
 /// # Panics
 /// When it is no object: it has no kind, or no name.
 pub async fn apply(client: &Client, object: &Value) -> Result<(), kube::Error> {
+    let (api, name) = address(client, object);
+    api.patch(&name, &PatchParams::apply(MANAGER).force(), &Patch::Apply(object)).await.map(drop)
+}
+
+/// Where an object that has a namespace is, and its name.
+pub(crate) fn address(client: &Client, object: &Value) -> (Api<DynamicObject>, String) {
     let object: DynamicObject = serde_json::from_value(object.clone()).expect("it must be an object");
     let types = object.types.as_ref().expect("it must have a kind");
     let gvk = GroupVersionKind::try_from(types).expect("it must name its version");
-    let (name, namespace) = (&object.metadata.name, &object.metadata.namespace);
-    let name = name.as_deref().expect("it must have a name");
-    let namespace = namespace.as_deref().unwrap_or("default");
-    let api: Api<DynamicObject> = Api::namespaced_with(client.clone(), namespace, &ApiResource::from_gvk(&gvk));
-    api.patch(name, &PatchParams::apply(MANAGER).force(), &Patch::Apply(&object)).await.map(drop)
+    let namespace = object.metadata.namespace.as_deref().unwrap_or("default");
+    let api = Api::namespaced_with(client.clone(), namespace, &ApiResource::from_gvk(&gvk));
+    (api, object.metadata.name.expect("it must have a name"))
 }
