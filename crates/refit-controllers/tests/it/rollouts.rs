@@ -92,7 +92,7 @@ async fn closed_rollout(client: &Client) -> MachineRollout {
         }
         tokio::time::sleep(Duration::from_millis(50)).await;
     }
-    panic!("the rollout must be closed");
+    panic!("the rollout must be closed: {:?}", rollouts.list(&Default::default()).await);
 }
 
 pub async fn extension_config(client: &Client) {
@@ -153,7 +153,7 @@ async fn decided(client: &Client, decision: RolloutDecision) {
         }
         tokio::time::sleep(Duration::from_millis(50)).await;
     }
-    panic!("it must be decided: {decision:?}");
+    panic!("it must be decided: {decision:?}, not {:?}", rollouts.list(&Default::default()).await);
 }
 
 #[tokio::test]

@@ -72,7 +72,9 @@ impl Consequences {
             }
             tokio::time::sleep(ASK_INTERVAL).await;
         }
-        panic!("what was begun in round {} must be finished after the restart", self.round);
+        let left = maps.list(&ListParams::default()).await.map(|maps| maps.iter().map(ResourceExt::name_any).collect());
+        let left: Vec<String> = left.expect("they must be listed");
+        panic!("what was begun in round {} must be finished after the restart, with none of {left:?}", self.round);
     }
 
     fn prefix(&self) -> String {
