@@ -21,7 +21,7 @@ use crate::machine_deployment::Coverage;
 use crate::reading::Read;
 use crate::waiting::WaitingOn;
 
-/// When to ask again after an extension gave no answer.
+/// When to ask again after an extension gave no answer, or a template was not there.
 const RETRY: Duration = Duration::from_secs(15);
 
 /// What changes on a MachineSet while its machines move, and says nothing about them.
@@ -119,10 +119,16 @@ fn both_templates<'a>(
             decision.requeue(RETRY);
             Err(Coverage::Undecided { why })
         }
-        // New machines could not be made either.
-        (_, Err(NoTemplate::Missing(what))) => Err(Coverage::Undecided { why: format!("{what} does not exist") }),
-        // What the machines were made from is gone for good: nobody will ever cover this change.
-        (Err(NoTemplate::Missing(what)), _) => Err(uncovered(format!("{what} does not exist any more"))),
+        // New machines could not be made either. Templates are not watched: whether it is there now is asked for.
+        (_, Err(NoTemplate::Missing(what))) => {
+            decision.requeue(RETRY);
+            Err(Coverage::Undecided { why: format!("{what} does not exist") })
+        }
+        // What the machines were made from is gone: nobody covers this change, unless somebody puts it back.
+        (Err(NoTemplate::Missing(what)), _) => {
+            decision.requeue(RETRY);
+            Err(uncovered(format!("{what} does not exist any more")))
+        }
     }
 }
 
