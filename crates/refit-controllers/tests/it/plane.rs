@@ -134,12 +134,11 @@ fn transport(extension: Extension) -> Transport {
 
 fn count(writes: &Requests, reads: &Requests, request: &Request<Body>) {
     let has = |word: &str| request.uri().query().is_some_and(|query| query.contains(word));
-    let counted = match request.method() {
-        &Method::GET if has("watch=true") => return,
-        &Method::GET => reads,
-        _ if has("dryRun") => return,
-        _ => writes,
-    };
+    let is_read = request.method() == Method::GET;
+    if has("dryRun") || (is_read && has("watch=true")) {
+        return;
+    }
+    let counted = if is_read { reads } else { writes };
     let path = request.uri().path();
     let mut parts = path.rsplit_once("/namespaces/default/").map_or(path, |(_, rest)| rest).split('/');
     let (resource, _, part) = (parts.next().unwrap_or_default(), parts.next(), parts.next());
