@@ -19,7 +19,7 @@ use kube::Client;
 use refit_api::vocabulary::events::components;
 use refit_hooks::chain;
 use refit_plan::effect::{Effect, Target};
-use refit_plan::machine::{Decision, Observed, Settings, decide, is_in_workload_cluster};
+use refit_plan::machine::{Decision, Observed, Passing, Quiet, Settings, decide, is_in_workload_cluster};
 
 use crate::act::{Carried, EventRecorder, Failure, Place, carry_out};
 use crate::cache::{ObjectKey, SEEN_LIMIT, Sight, Unseen, Written};
@@ -100,8 +100,8 @@ impl Shared {
     }
 
     async fn act(&self, key: &ObjectKey, observed: &Observed, workload: &Workload, decision: Decision) -> Verdict {
-        let Decision { plan, errand, status: _, is_quiet, problems } = decision;
-        self.note_quiet(key, observed, is_quiet);
+        let Decision { plan, errand, status: _, quiet_about, problems } = decision;
+        self.note_quiet(key, observed, quiet_about);
         tracing::debug!(machine = %key, effects = plan.effects.len(), waiting_on = ?plan.waiting_on, "decided");
         let place = Places { management: &self.shell.client, workload };
         let Carried { written, failure } = carry_out(&plan.effects, &place, &self.events).await;
@@ -131,10 +131,10 @@ impl Shared {
     }
 
     /// Remembers since when the status is held back.
-    fn note_quiet(&self, key: &ObjectKey, observed: &Observed, is_quiet: bool) {
-        if is_quiet != observed.quiet_since.is_some() {
-            let since = is_quiet.then_some(observed.now);
-            self.memories.note(key, observed.machine.metadata.uid.as_ref(), |memory| memory.quiet_since = since);
+    fn note_quiet(&self, key: &ObjectKey, observed: &Observed, about: Option<Passing>) {
+        if about != observed.quiet.map(|quiet| quiet.about) {
+            let quiet = about.map(|about| Quiet { about, since: observed.now });
+            self.memories.note(key, observed.machine.metadata.uid.as_ref(), |memory| memory.quiet = quiet);
         }
     }
 

@@ -22,10 +22,11 @@ use memory::Memories;
 pub(crate) use watch::is_only_status;
 
 /// How many tasks of one MachineSet are carried out at a time. They do not depend on each other.
-const TASKS_AT_A_TIME: usize = 16;
+const TASKS_AT_A_TIME: usize = 32;
 
-/// How often one observation is decided about: once, with the answers of extensions, and with the dry runs.
-const ROUNDS: usize = 3;
+/// How often one observation is decided about: once, with the answers of extensions, with a dry run of one of several machines
+/// that are alike, and with those of the others where it was refused.
+const ROUNDS: usize = 4;
 
 /// The controller of MachineSets.
 pub struct MachineSets {

@@ -45,6 +45,7 @@ pub use observed::{
 };
 pub(crate) use owner::{cluster_ref, paused_by};
 pub use problem::Problem;
+pub use quiet::{Passing, Quiet};
 pub use request::update_machine_request;
 pub(crate) use up_to_date::lagging_kubelet;
 
@@ -64,7 +65,7 @@ pub struct Decision {
     /// What the status of the Machine should be. The plan writes it when it is the status's turn.
     pub status: MachineStatus,
     /// The status is not written yet: what it would say will pass by itself. The shell remembers since when.
-    pub is_quiet: bool,
+    pub quiet_about: Option<Passing>,
     /// What went wrong. The shell logs it, and comes back with growing delays.
     pub problems: Vec<Problem>,
 }

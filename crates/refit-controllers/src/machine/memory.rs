@@ -3,8 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use jiff::Timestamp;
-use refit_plan::machine::{Answer, Drain, Volumes};
+use refit_plan::machine::{Answer, Drain, Quiet, Volumes};
 
 use crate::cache::ObjectKey;
 
@@ -17,8 +16,8 @@ pub(super) struct Memory {
     pub volumes: Option<Volumes>,
     pub node_deletion_error: Option<String>,
     pub answer: Option<Answer>,
-    /// Since when the status is not written, because what it would say will pass by itself.
-    pub quiet_since: Option<Timestamp>,
+    /// What the status does not say, because it will pass by itself.
+    pub quiet: Option<Quiet>,
 }
 
 /// What is remembered of all Machines that are there.

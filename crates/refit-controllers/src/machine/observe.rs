@@ -108,7 +108,7 @@ impl Shared {
             infrastructure_is_wanted,
             bootstrap_is_wanted,
             target_hash: wanted.and_then(|wanted| wanted.target_hash(&self.targets)),
-            quiet_since: memory.quiet_since,
+            quiet: memory.quiet,
             settings: self.settings.clone(),
         };
         observed.node = node(observed.provider_id(), workload.connected.as_ref());

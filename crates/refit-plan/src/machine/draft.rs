@@ -110,10 +110,10 @@ impl<'a> Draft<'a> {
     /// once it is so.
     pub fn finish(mut self) -> Decision {
         let mut effects = std::mem::take(&mut self.first);
-        let is_quiet = match self.completion.take() {
+        let quiet_about = match self.completion.take() {
             Some(completion) => {
                 effects.extend(completion);
-                self.seen.quiet_since.is_some()
+                self.seen.quiet.map(|quiet| quiet.about)
             }
             None => self.own_writes(&mut effects),
         };
@@ -123,13 +123,13 @@ impl<'a> Draft<'a> {
             plan: Plan { effects, waiting_on: self.waiting_on, requeue_after: self.requeue_after },
             errand: self.errand,
             status: self.machine.status,
-            is_quiet,
+            quiet_about,
             problems: self.problems,
         }
     }
 
-    /// The writes to the Machine itself. Tells whether that of its status is left for later.
-    fn own_writes(&mut self, effects: &mut Vec<Effect>) -> bool {
+    /// The writes to the Machine itself. Tells what that of its status is left for later about.
+    fn own_writes(&mut self, effects: &mut Vec<Effect>) -> Option<Passing> {
         let end = quiet::until(self);
         let mut wanted = self.machine.clone();
         if let Some(end) = end {
@@ -141,7 +141,7 @@ impl<'a> Draft<'a> {
             self.requeue_in(SignedDuration::ZERO);
         }
         effects.extend(writes.in_order().map(Effect::Patch));
-        end.is_some()
+        self.passing.filter(|_| end.is_some())
     }
 
     /// Something of what the status says will pass by itself.

@@ -10,6 +10,7 @@ use refit_api::hooks::{CanonicalName, UpdateMachineResponse};
 use serde_json::Value;
 
 use super::errand::Call;
+use super::quiet::Quiet;
 use crate::coverage::ContentHash;
 
 /// Everything that the decision about a Machine may look at; what is not here cannot influence it.
@@ -47,8 +48,8 @@ pub struct Observed {
     pub bootstrap_is_wanted: bool,
     /// The hash of what the objects of the Machine ask for, where the shell knows it.
     pub target_hash: Option<ContentHash>,
-    /// Since when the status is not written, because what it would say will pass by itself.
-    pub quiet_since: Option<Timestamp>,
+    /// What the status does not say, because it will pass by itself, and since when.
+    pub quiet: Option<Quiet>,
     pub settings: Settings,
 }
 

@@ -10,12 +10,9 @@ use refit_api::vocabulary::condition_types as types;
 
 use super::draft::Draft;
 
-/// How long something must last to be told.
-pub(super) const QUIET: SignedDuration = SignedDuration::from_secs(20);
-
 /// What will pass by itself.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Passing {
+pub enum Passing {
     /// The Machine is of a template that is not wanted any more: it will be moved, or replaced.
     OutOfDate,
     /// Its update is on its way to the first answer of an extension.
@@ -23,6 +20,15 @@ pub(super) enum Passing {
 }
 
 impl Passing {
+    /// How long it must last to be told. Of Machines that are out of date there are as many as there are Machines, and
+    /// their MachineDeployment has counted them; an update that does not begin is rare.
+    pub(super) fn patience(self) -> SignedDuration {
+        SignedDuration::from_secs(match self {
+            Self::OutOfDate => 60,
+            Self::Update => 20,
+        })
+    }
+
     /// The conditions that follow from it.
     fn conditions(self) -> &'static [&'static str] {
         match self {
@@ -30,6 +36,13 @@ impl Passing {
             Self::Update => &[types::UPDATING, types::UP_TO_DATE, types::READY, types::AVAILABLE],
         }
     }
+}
+
+/// What is not told, and since when.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Quiet {
+    pub about: Passing,
+    pub since: Timestamp,
 }
 
 /// Until when the status may stay as it is. Nothing if it must be told now: too much time has passed, or there is more to
@@ -40,7 +53,8 @@ pub(super) fn until(draft: &Draft<'_>) -> Option<Timestamp> {
     let passing = draft.passing?;
     let needs_time = draft.machine.spec.min_ready_seconds.unwrap_or_default() > 0;
     let (seen, now) = (&draft.seen.machine.status, draft.seen.now);
-    let end = draft.seen.quiet_since.unwrap_or(now).checked_add(QUIET).unwrap_or(Timestamp::MAX);
+    let since = draft.seen.quiet.filter(|quiet| quiet.about == passing).map_or(now, |quiet| quiet.since);
+    let end = since.checked_add(passing.patience()).unwrap_or(Timestamp::MAX);
     let is_all = || without(&draft.machine.status, passing, seen) == *seen;
     (draft.machine.status != *seen && !needs_time && now < end && is_all()).then_some(end)
 }

@@ -1,8 +1,8 @@
 //! Begins the move of a machine to another MachineSet, after it was rehearsed.
 //!
 //! A provider that refuses the new spec of a host after the move would leave the machine between two MachineSets for
-//! ever. So the writes that end the move are first sent as a dry run, and only a machine that passed it is moved. What
-//! extensions have accepted is frozen with the move: the new MachineSet does not know what the machine was before.
+//! ever. So the writes that end the move are first sent as a dry run, and only a machine that passed it is moved, or one
+//! that is like one that did. What extensions have accepted is frozen with the move: the new MachineSet does not know what the machine was before.
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
 use refit_api::cluster::MachineSet;
@@ -20,7 +20,7 @@ use super::complete_move::{self, Stage, stage};
 use super::create::Templates;
 use super::objects::{ObjectError, name_of};
 use super::sync::MachineParts;
-use crate::coverage::FrozenPlan;
+use crate::coverage::{ContentHash, FrozenPlan};
 use crate::effect::{Apply, Effect, Patch, Target};
 use crate::fleet;
 use crate::handover::Handover;
@@ -43,6 +43,8 @@ pub struct Move<'a> {
 #[must_use = "a move that was not rehearsed does not begin"]
 pub struct Rehearsal {
     pub applies: Vec<Apply>,
+    /// Equal for machines that differ in nothing but who they are: what is accepted for one is for all of them.
+    pub likeness: ContentHash,
 }
 
 /// A rehearsal that took place, and how it went.
@@ -96,7 +98,8 @@ impl Move<'_> {
         self.check()?;
         let applies = complete_move::rehearsal(self.to, self.templates, self.parts)
             .map_err(|source| NotMoved::Objects { machine: self.machine(), source: source.into() })?;
-        Ok(Rehearsal { applies })
+        let likeness = likeness(self.parts, &applies);
+        Ok(Rehearsal { applies, likeness })
     }
 
     /// The one write that changes the owner, if the rehearsal went well.
@@ -192,6 +195,35 @@ impl Move<'_> {
     fn machine(&self) -> String {
         fleet::name(self.parts.machine).to_owned()
     }
+}
+
+/// What the objects of a machine are and will be, without what tells them from those of other machines.
+fn likeness(parts: MachineParts<'_>, applies: &[Apply]) -> ContentHash {
+    const WHO: [&str; 9] = [
+        "/status",
+        "/metadata/name",
+        "/metadata/uid",
+        "/metadata/resourceVersion",
+        "/metadata/generation",
+        "/metadata/creationTimestamp",
+        "/metadata/managedFields",
+        "/metadata/ownerReferences",
+        "/spec/providerID",
+    ];
+    const OF_MACHINE: [&str; 3] =
+        ["/spec/infrastructureRef/name", "/spec/bootstrap/configRef/name", "/spec/bootstrap/dataSecretName"];
+    let nobody = |object: &Value| {
+        let mut object = object.clone();
+        let pointers = WHO.iter().chain(OF_MACHINE.iter().filter(|_| object["kind"] == "Machine"));
+        for pointer in pointers.copied().collect::<Vec<_>>() {
+            object.pointer_mut(pointer).into_iter().for_each(|value| *value = Value::Null);
+        }
+        object
+    };
+    let found = [parts.infrastructure().ok(), parts.bootstrap().ok().flatten()];
+    let found: Vec<Value> = found.into_iter().flatten().map(nobody).collect();
+    let wanted: Vec<Value> = applies.iter().map(|apply| nobody(&apply.intent)).collect();
+    ContentHash::of(&json!({ "found": found, "wanted": wanted }))
 }
 
 /// What is written on a MachineSet about machines that move.

@@ -9,7 +9,6 @@ use super::world::{World, name};
 use crate::coverage::testing::hash;
 use crate::effect::{Effect, Part};
 use crate::machine::observed::has_annotation;
-use crate::machine::quiet::QUIET;
 use crate::machine::*;
 
 pub(super) const FAILED: &str = "refit.dev/UpdateFailed";
@@ -123,14 +122,19 @@ fn what_passes_by_itself_is_not_told() {
         settled.seen.machine.status
     };
     let first = decide(&world.seen);
-    assert!(first.is_quiet && first.errand.is_some());
+    assert!(first.quiet_about == Some(Passing::Update) && first.errand.is_some());
     assert_eq!(first.plan.effects, [], "the extension may be done at once");
     let is_told = |world: &World| {
         let effects = decide(&world.seen).plan.effects;
         effects.iter().any(|effect| matches!(effect, Effect::Patch(patch) if patch.part == Part::Status))
     };
+    let now = world.seen.now;
+    let long_ago = |about: Passing| now - about.patience();
     let mut long = world.clone();
-    long.seen.quiet_since = Some(long.seen.now - QUIET);
+    let quiet = |about: Passing| Some(Quiet { about, since: long_ago(about) });
+    long.seen.quiet = quiet(Passing::OutOfDate);
+    assert!(!is_told(&long), "that was something else");
+    long.seen.quiet = quiet(Passing::Update);
     assert!(is_told(&long), "it has lasted for long enough");
     let mut broken = world.clone();
     broken.seen.node = NodeSeen::Missing;

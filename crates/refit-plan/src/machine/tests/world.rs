@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 
 use crate::coverage::testing::frozen_plan;
 use crate::effect::{Effect, Patch, Target};
-use crate::machine::quiet::QUIET;
+use crate::machine::quiet::Quiet;
 use crate::machine::*;
 use crate::merge;
 use objects::observed;
@@ -137,7 +137,7 @@ impl World {
         let decision = decide(&self.seen);
         let has_nothing_to_do = decision.plan.effects.is_empty() && decision.errand.is_none();
         // What is not told now is told after a while, and nothing else happens until then.
-        self.seen.quiet_since = decision.is_quiet.then(|| self.seen.now - QUIET);
+        self.seen.quiet = decision.quiet_about.map(|about| Quiet { about, since: self.seen.now - about.patience() });
         for effect in decision.plan.effects {
             if self.is_gone || self.dies() {
                 return self.is_gone;
@@ -147,7 +147,7 @@ impl World {
         if let Some(errand) = decision.errand {
             self.run(errand);
         }
-        (has_nothing_to_do && !decision.is_quiet) || self.is_gone
+        (has_nothing_to_do && decision.quiet_about.is_none()) || self.is_gone
     }
 
     fn dies(&mut self) -> bool {

@@ -14,13 +14,13 @@ use crate::coverage::FrozenPlan;
 use crate::machine_set::create::Templates;
 use crate::machine_set::objects::name_of;
 use crate::machine_set::preflight::{Checks, preflight_move};
-use crate::machine_set::start_move::{Move, NotMoved, handover_of};
+use crate::machine_set::start_move::{Move, NotMoved, Outcome, Rehearsal, Rehearsed, handover_of};
 use crate::reading::NotFound;
 use crate::waiting::WaitingOn;
 
-/// How many machines are rehearsed or moved in one pass at most: three dry runs and one write each. The next pass follows at
-/// once.
-pub const REHEARSALS_PER_PASS: usize = 50;
+/// How many machines are rehearsed or moved in one pass at most: up to three dry runs and one write each. The next pass
+/// follows at once.
+pub const REHEARSALS_PER_PASS: usize = 250;
 
 /// When to try again what was refused, or has no answer yet.
 const RETRY: Duration = Duration::from_secs(15);
@@ -39,6 +39,12 @@ impl Way<'_> {
     /// Whether the machine would get a version that it must not have yet.
     fn is_closed_to(&self, found: &ObservedMachine) -> bool {
         !self.blockers.is_empty() && found.machine.spec.version != self.to.spec.template.spec.version
+    }
+
+    /// What the API server has said about machines that are alike: all of them were accepted. Nothing: none was asked about.
+    fn is_accepted(&self, rehearsal: &Rehearsal) -> Option<bool> {
+        let alike = self.target.rehearsed.values().filter(|it| it.rehearsal.likeness == rehearsal.likeness);
+        alike.map(|it| it.outcome == Outcome::Accepted).reduce(|all, this| all && this)
     }
 }
 
@@ -129,8 +135,16 @@ fn begin(draft: &mut Draft<'_>, way: &Way<'_>, found: &ObservedMachine) -> bool 
     let started = match (moving.rehearse(), rehearsed) {
         (Err(error), _) => Err(error),
         (Ok(rehearsal), Some(rehearsed)) if rehearsed.rehearsal == rehearsal => moving.start(rehearsed),
+        (Ok(rehearsal), _) if way.is_accepted(&rehearsal) == Some(true) => {
+            moving.start(&Rehearsed { rehearsal, outcome: Outcome::Accepted })
+        }
         (Ok(rehearsal), _) => {
-            draft.decision.rehearse.insert(found.name().to_owned(), rehearsal);
+            // One of several that are alike is enough, unless one of them was refused: then it depends on who it is.
+            let is_like = |other: &Rehearsal| other.likeness == rehearsal.likeness;
+            if way.is_accepted(&rehearsal).is_some() || !draft.decision.rehearse.values().any(is_like) {
+                draft.decision.rehearse.insert(found.name().to_owned(), rehearsal);
+            }
+            draft.requeue(Duration::ZERO);
             return true;
         }
     };

@@ -134,7 +134,7 @@ pub fn observed() -> Observed {
         infrastructure_is_wanted: false,
         bootstrap_is_wanted: false,
         target_hash: None,
-        quiet_since: None,
+        quiet: None,
         settings: Settings::default(),
     }
 }

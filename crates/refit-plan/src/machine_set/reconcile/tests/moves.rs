@@ -31,8 +31,20 @@ fn extensions_are_asked_then_the_move_is_rehearsed_then_it_begins() {
     observed.move_target.as_mut().expect("there is one").verdict = Some(world.verdict.clone());
     let second = decide(&observed);
     assert!(!second.ask && !has_moved(&second));
-    assert_eq!(second.rehearse.len(), 2);
+    assert_eq!(second.rehearse.len(), 1, "they are alike");
     assert!(has_moved(&world.decide("old")));
+}
+
+#[test]
+fn machines_that_are_not_alike_are_rehearsed_each() {
+    let mut world = moving(3);
+    let other = world.names_of("old").remove(1);
+    let mut host = world.store.get("Host", &other).expect("it must have a host");
+    host["spec"]["rack"] = serde_json::json!("r7");
+    world.store.insert(host);
+    let mut observed = world.observe("old");
+    observed.move_target.as_mut().expect("there is one").verdict = Some(world.verdict.clone());
+    assert_eq!(decide(&observed).rehearse.len(), 2);
 }
 
 #[test]

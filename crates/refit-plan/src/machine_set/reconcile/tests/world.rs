@@ -21,7 +21,7 @@ use crate::testing::{CREATED, Store, at, cluster, machine_deployment, machine_se
 /// How many rounds a world may take to settle.
 const MAX_ROUNDS: usize = 40;
 /// How often a pass is decided again for answers and dry runs.
-const MAX_ANSWERS: usize = 3;
+const MAX_ANSWERS: usize = 4;
 
 #[derive(Clone)]
 pub struct World {
