@@ -34,8 +34,18 @@ const SUBSCRIBER: &str = "machine-rollout";
 pub struct MachineRollouts {
     context: Context,
     events: EventRecorder,
-    /// When they may be looked at again, by MachineDeployment.
-    due: Mutex<BTreeMap<ObjectKey, Instant>>,
+    /// The last look at each MachineDeployment.
+    looks: Mutex<BTreeMap<ObjectKey, Look>>,
+}
+
+/// What is remembered of a look at a MachineDeployment.
+#[derive(Debug, Clone, Default)]
+struct Look {
+    /// When the next may be. Nothing: at once.
+    due: Option<Instant>,
+    generation: Option<i64>,
+    /// The name of the MachineSet that was wanted.
+    wanted: Option<String>,
 }
 
 impl MachineRollouts {
@@ -48,7 +58,7 @@ impl MachineRollouts {
         context.cache.machine_deployments.subscribe(SUBSCRIBER, Box::new(add));
         context.reasons.tell(queue);
         let events = context.recorder(components::MACHINE_DEPLOYMENT);
-        Self { context, events, due: Mutex::default() }
+        Self { context, events, looks: Mutex::default() }
     }
 
     /// What extensions said of the change from any MachineSet that still has machines.
@@ -96,34 +106,41 @@ impl MachineRollouts {
             Some(new) => self.coverage(key, &sets, new).await,
             None => None,
         };
+        let before = self.looks().get(key).cloned().unwrap_or_default();
         let plan = decide(&Observed {
             now: self.context.clock.now(),
             deployment,
             cluster,
             new: new.map(|set| &**set),
+            wanted_before: before.wanted.as_deref(),
             machines: &machines.iter().map(|machine| &**machine).collect::<Vec<_>>(),
             coverage: coverage.as_ref(),
             waiting_on: &self.context.reasons.of(key),
             rollouts: &rollouts.iter().map(|rollout| &**rollout).collect::<Vec<_>>(),
         });
-        // What has just been created says nothing yet.
-        match plan.effects.iter().any(|effect| matches!(effect, Effect::Apply(_))) {
-            true => pass.again(Some(Duration::ZERO)),
-            false => drop(self.due().insert(key.clone(), Instant::now() + pace(&rollouts))),
+        // What has just been created says nothing yet; and a MachineSet that is wanted and not there will be any moment.
+        let has_begun = plan.effects.iter().any(|effect| matches!(effect, Effect::Apply(_)));
+        if has_begun {
+            pass.again(Some(Duration::ZERO));
         }
+        let due = (!has_begun && new.is_some()).then(|| Instant::now() + pace(&rollouts));
+        let wanted = new.and_then(|set| set.metadata.name.clone()).or(before.wanted);
+        self.looks().insert(key.clone(), Look { due, generation: deployment.metadata.generation, wanted });
         pass.carried(key, carry_out(&plan.effects, &self.context.client, &self.events).await);
         pass.again(plan.requeue_after);
         pass
     }
 
-    /// How long to wait before the next look.
-    fn too_early(&self, key: &ObjectKey) -> Option<Duration> {
-        let left = self.due().get(key)?.saturating_duration_since(Instant::now());
+    /// How long to wait before the next look. A MachineDeployment that was changed is looked at now: its rollout begins.
+    fn too_early(&self, key: &ObjectKey, deployment: &MachineDeployment) -> Option<Duration> {
+        let looks = self.looks();
+        let last = looks.get(key).filter(|last| last.generation == deployment.metadata.generation)?;
+        let left = last.due?.saturating_duration_since(Instant::now());
         (!left.is_zero()).then_some(left)
     }
 
-    fn due(&self) -> MutexGuard<'_, BTreeMap<ObjectKey, Instant>> {
-        self.due.lock().unwrap_or_else(PoisonError::into_inner)
+    fn looks(&self) -> MutexGuard<'_, BTreeMap<ObjectKey, Look>> {
+        self.looks.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -133,10 +150,10 @@ impl Controller for MachineRollouts {
     async fn pass(&self, key: &ObjectKey) -> Pass {
         let cache = &self.context.cache;
         let Some(deployment) = cache.machine_deployments.get(key) else {
-            self.due().remove(key);
+            self.looks().remove(key);
             return Pass::default();
         };
-        if let Some(left) = self.too_early(key) {
+        if let Some(left) = self.too_early(key, &deployment) {
             let mut pass = Pass::default();
             pass.again(Some(left));
             return pass;

@@ -42,6 +42,9 @@ pub struct Observed<'a> {
     pub cluster: &'a Cluster,
     /// The MachineSet of the wanted template, if there is one.
     pub new: Option<&'a MachineSet>,
+    /// The name of the MachineSet that was wanted when somebody looked before, if that is remembered. A rollout may be over
+    /// before anybody looks again.
+    pub wanted_before: Option<&'a str>,
     /// The machines of the MachineDeployment.
     pub machines: &'a [&'a Machine],
     /// What extensions said of the change, if they were asked.
@@ -69,13 +72,21 @@ pub fn decide(observed: &Observed<'_>) -> Plan {
     match current {
         Some(current) if !is_closed(current) => follow(observed, current, &mut plan),
         Some(_) => {}
-        None if !is_deleting && !revision.is_empty() && progress::is_due(observed) => {
+        None if !is_deleting
+            && !revision.is_empty()
+            && (progress::is_due(observed) || has_changed(observed, revision)) =>
+        {
             plan.effects.extend(begin(observed, revision));
         }
         None => {}
     }
     plan.effects.extend(surplus(observed.rollouts));
     plan
+}
+
+/// Whether machines were to become what this MachineSet wants since somebody looked before, and perhaps have.
+fn has_changed(observed: &Observed<'_>, revision: &str) -> bool {
+    !observed.machines.is_empty() && observed.wanted_before.is_some_and(|before| before != revision)
 }
 
 fn is_closed(rollout: &MachineRollout) -> bool {

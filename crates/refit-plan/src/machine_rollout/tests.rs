@@ -23,6 +23,7 @@ struct World {
     deployment: MachineDeployment,
     cluster: Cluster,
     new: MachineSet,
+    wanted_before: Option<&'static str>,
     machines: Vec<Machine>,
     waiting_on: Vec<WaitingOn>,
     rollouts: Vec<MachineRollout>,
@@ -40,6 +41,7 @@ impl World {
             deployment,
             cluster: owned("c", ""),
             new: owned("new", "md"),
+            wanted_before: None,
             machines,
             waiting_on: Vec::new(),
             rollouts: Vec::new(),
@@ -62,6 +64,7 @@ impl World {
             deployment: &self.deployment,
             cluster: &self.cluster,
             new: Some(&self.new),
+            wanted_before: self.wanted_before,
             machines: &self.machines.iter().collect::<Vec<_>>(),
             coverage: None,
             waiting_on: &self.waiting_on,
@@ -90,6 +93,14 @@ impl World {
         }
         assert!(self.decide(seconds).effects.is_empty(), "what is written is not written again");
     }
+}
+
+#[test]
+fn a_rollout_that_is_over_before_anybody_looks_is_written_down() {
+    let begins = |world: &World| matches!(world.decide(0).effects.as_slice(), [Effect::Apply(_)]);
+    let world = |wanted_before| World { wanted_before, ..World::new(&["new", "new"]) };
+    assert!(begins(&world(Some("old"))));
+    assert!(!begins(&world(Some("new"))) && !begins(&world(None)), "nothing has to roll out");
 }
 
 fn at(seconds: i64) -> Timestamp {
