@@ -8,6 +8,7 @@ use kube::api::{Api, ListParams};
 use kube::{Client, ResourceExt};
 use refit_api::cluster::{Machine, MachineDeployment, MachineSet};
 use refit_api::rollout::MachineRollout;
+use refit_api::vocabulary::annotations::UPDATE_IN_PROGRESS;
 use refit_api::vocabulary::condition_types::{READY, ROLLING_OUT, UPDATING};
 use refit_api::vocabulary::refit::condition_types::ROLLOUT_BLOCKED;
 use refit_provider_sim::kinds::SimMachine;
@@ -120,8 +121,15 @@ fn view(machine: &Machine, hosts: &[SimMachine], nodes: &[Node]) -> MachineView 
         boots: host.map_or(0, |host| host.boot_count),
         is_ready: is_true(conditions, READY).is_some(),
         is_deleting: machine.metadata.deletion_timestamp.is_some(),
-        updating: is_true(conditions, UPDATING).map(|condition| condition.message.clone()),
+        updating: updating(machine),
     }
+}
+
+/// What is said of the update that is going on. The marks are there before anything is said.
+fn updating(machine: &Machine) -> Option<String> {
+    let told = is_true(&machine.status.conditions, UPDATING).map(|condition| condition.message.clone());
+    let is_marked = machine.annotations().contains_key(UPDATE_IN_PROGRESS);
+    told.or_else(|| is_marked.then(String::new))
 }
 
 fn is_true<'a>(conditions: &'a [Condition], type_: &str) -> Option<&'a Condition> {

@@ -13,6 +13,7 @@ use kube::api::{Api, DeleteParams, ListParams, Patch, PatchParams, PostParams};
 use kube::{Client, Resource};
 use refit_api::cluster::{Machine, MachineDeployment};
 use refit_api::resource::CustomKind;
+use refit_api::vocabulary::annotations::UPDATE_IN_PROGRESS;
 use refit_api::vocabulary::refit::annotations::KEEP_ORIGINALS;
 use refit_plan::check::Rules;
 use refit_plane::Backend;
@@ -213,9 +214,13 @@ impl Story {
         api.delete(WORKERS, &DeleteParams::default()).await.expect("it must be deleted");
     }
 
-    /// A machine is being updated.
+    /// A machine is being updated, or has been: whoever looks may come too late.
     pub async fn until_begun(&self) -> Picture {
-        let is_begun = |picture: &Picture| picture.machines.values().any(|machine| machine.updating.is_some());
+        let is_marked = |object: &Object| match object {
+            Object::Machine(it) => it.metadata.annotations.iter().flatten().any(|(key, _)| key == UPDATE_IN_PROGRESS),
+            _ => false,
+        };
+        let is_begun = |_: &Picture| self.history.entries().iter().any(|entry| is_marked(&entry.object));
         self.until("a machine is being updated", is_begun).await
     }
 

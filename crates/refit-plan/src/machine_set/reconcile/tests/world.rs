@@ -101,7 +101,7 @@ impl World {
         let machines = self.machines().into_iter().filter(is_found).map(|machine| self.observe_machine(machine));
         Observed {
             now: at(CREATED + 60),
-            random: (0..100).collect(),
+            random: (0..300).collect(),
             cluster: cluster(),
             deployment: Read::Found(self.deployment.clone()),
             provider_objects: ProviderObjects {
