@@ -12,7 +12,7 @@ mod x509;
 use crate::clusters::LogicalCluster;
 use crate::request::User;
 
-pub use authorize::{Attempt, authorize};
+pub use authorize::{Attempt, Place, authorize, authorize_review};
 pub use review::{is_review, review};
 pub use tokens::{Token, Tokens};
 pub use x509::{CertificateUser, certificate_user};
@@ -25,6 +25,11 @@ pub const VIEWERS: &str = "refit:viewers";
 pub const AUTHENTICATED: &str = "system:authenticated";
 /// Those who may do everything in one logical cluster are in a group of this prefix, the cluster's name and its uid.
 const BOUND: &str = "refit:cluster";
+
+/// Whether a user may do everything.
+pub fn is_master(user: &User) -> bool {
+    user.groups.iter().any(|group| group == MASTERS)
+}
 
 /// A user who may do everything.
 pub fn admin() -> User {
@@ -55,6 +60,9 @@ fn user(name: &str, groups: &[&str]) -> User {
 fn bound_group(cluster: &str, uid: &str) -> String {
     format!("{BOUND}:{cluster}:{uid}")
 }
+
+/// Where the administrator gets everything that is stored, secrets included.
+pub const BACKUP_PATH: &str = "/refit/backup";
 
 /// Paths that answer without anybody being authenticated.
 pub fn is_public(path: &str) -> bool {

@@ -1,17 +1,20 @@
 //! The API in one value: requests in, answers out. The only place that waits for the store.
 
 mod answer;
+mod decide;
 mod delete;
 mod entropy;
 mod lifecycle;
 mod pages;
+mod pretty;
 mod read;
 mod shown;
 mod subresource;
+mod turns;
 mod write;
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
 use http::StatusCode;
 use jiff::Timestamp;
@@ -26,8 +29,10 @@ use crate::store::{Key, Record, Scope, Store};
 pub use answer::{Answer, Body};
 pub use entropy::Entropy;
 pub(crate) use pages::Pages;
+pub(crate) use pretty::indented;
 
 use lifecycle::Attention;
+use turns::Turns;
 
 /// How definitions of custom resources are stored.
 const DEFINITIONS: &str = "apiextensions.k8s.io/customresourcedefinitions";
@@ -67,8 +72,12 @@ struct Shared {
     entropy: Entropy,
     /// What each logical cluster serves; made when it is first asked for, and anew when a definition changes.
     catalogs: RwLock<BTreeMap<Arc<str>, Arc<Catalog>>>,
+    /// Whose turn it is to renew the catalog of a logical cluster.
+    renewals: Mutex<BTreeMap<Arc<str>, Arc<Mutex<()>>>>,
     /// Which logical clusters need looking after.
     attention: Attention,
+    /// Turns of decisions, and of showing objects, that may take long.
+    turns: Arc<Turns>,
 }
 
 /// A request on a resource that is served.
@@ -86,7 +95,8 @@ impl Api {
 
     pub fn with_settings(store: Store, clock: Clock, entropy: Entropy, settings: Settings) -> Self {
         let (catalogs, attention) = (RwLock::default(), Attention::default());
-        Self { shared: Arc::new(Shared { store, settings, clock, entropy, catalogs, attention }) }
+        let (renewals, turns) = (Mutex::default(), Arc::default());
+        Self { shared: Arc::new(Shared { store, settings, clock, entropy, catalogs, renewals, attention, turns }) }
     }
 
     /// Answers a request. Who asks was found out before, and whether they may.
@@ -98,7 +108,8 @@ impl Api {
             }
             Path::Other(path) => self.page(request, path).unwrap_or_else(|| Answer::page_not_found(path)),
         };
-        shown::encode(request, answer)
+        let answer = self.encode(request, answer).await;
+        if request.query.is_true("pretty") { indented(answer) } else { answer }
     }
 
     async fn resource(&self, request: &Request, path: &ResourcePath) -> Result<Answer, Status> {
@@ -113,9 +124,18 @@ impl Api {
         if resource.is_namespaced && path.namespace.is_none() && !matches!(verb, Verb::List | Verb::Watch) {
             return nowhere(resource, path);
         }
-        let call = Call { request, path, resource, verb };
+        if !resource.is_namespaced && path.namespace.is_some() {
+            return Ok(Answer::unserved(path));
+        }
+        let answer = self.call(&Call { request, path, resource, verb }).await;
+        let Some(warning) = &resource.deprecation_warning else { return answer };
+        Ok(answer.unwrap_or_else(|status| Answer::refusal(&status)).with_first_warning(warning))
+    }
+
+    async fn call(&self, call: &Call<'_>) -> Result<Answer, Status> {
+        let Call { path, resource, verb, .. } = *call;
         if let Some(part) = path.subresource.as_deref() {
-            return self.subresource(&call, part).await;
+            return self.subresource(call, part).await;
         }
         match (verb, path.name.as_deref()) {
             (Verb::Create, Some(_)) if !resource.is_custom() => Err(not_allowed()),
@@ -123,12 +143,12 @@ impl Api {
                 true => Ok(Answer::page_not_found("")),
                 false => Err(not_allowed()),
             },
-            (Verb::Create | Verb::Update | Verb::Patch, _) => self.written(&call).await,
-            (Verb::Get, Some(name)) => self.get(&call, name).await,
-            (Verb::Get | Verb::List, _) => self.list(&call).await,
-            (Verb::Watch, _) => self.watch(&call).await,
-            (Verb::Delete, Some(name)) => self.delete(&call, name).await,
-            (Verb::Delete | Verb::DeleteCollection, _) => self.delete_collection(&call).await,
+            (Verb::Create | Verb::Update | Verb::Patch, _) => self.written(call).await,
+            (Verb::Get, Some(name)) => self.get(call, name).await,
+            (Verb::Get | Verb::List, _) => self.list(call).await,
+            (Verb::Watch, _) => self.watch(call).await,
+            (Verb::Delete, Some(name)) => self.delete(call, name).await,
+            (Verb::Delete | Verb::DeleteCollection, _) => self.delete_collection(call).await,
         }
     }
 
@@ -143,15 +163,25 @@ impl Api {
 
     /// Reads the definitions of a logical cluster again.
     fn renew_catalog(&self, cluster: &Arc<str>) -> Arc<Catalog> {
-        // Under the lock, so that the catalog made last is also the one that saw most.
-        let mut catalogs = self.shared.catalogs.write().unwrap_or_else(PoisonError::into_inner);
+        // One after the other, so that the catalog made last is also the one that saw most. Rules may take long to
+        // compile; nobody who uses the catalog that there is waits for that.
+        let turn = self
+            .shared
+            .renewals
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .entry(cluster.clone())
+            .or_default()
+            .clone();
+        let _turn = turn.lock().unwrap_or_else(PoisonError::into_inner);
         let scope = Scope::resource(cluster.clone(), DEFINITIONS);
         let records = self.shared.store.list(&scope, None, None).map(|list| list.records).unwrap_or_default();
         let definitions = records.iter().map(Record::value).filter(|definition| definition::is_established(definition));
         let definitions: Vec<Arc<Value>> = definitions.collect();
-        let known = catalogs.get(cluster).cloned().unwrap_or_default();
+        let catalogs = &self.shared.catalogs;
+        let known = catalogs.read().unwrap_or_else(PoisonError::into_inner).get(cluster).cloned().unwrap_or_default();
         let catalog = Arc::new(known.renewed(definitions.iter().map(|definition| &**definition)));
-        catalogs.insert(cluster.clone(), catalog.clone());
+        catalogs.write().unwrap_or_else(PoisonError::into_inner).insert(cluster.clone(), catalog.clone());
         catalog
     }
 
@@ -163,6 +193,7 @@ impl Api {
     /// Forgets what a logical cluster served, after it was dropped.
     pub(crate) fn forget_catalog(&self, cluster: &str) {
         self.shared.catalogs.write().unwrap_or_else(PoisonError::into_inner).remove(cluster);
+        self.shared.renewals.lock().unwrap_or_else(PoisonError::into_inner).remove(cluster);
     }
 
     /// The time, by the clock that all decisions go by.

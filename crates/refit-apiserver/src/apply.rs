@@ -8,6 +8,7 @@
 //! versions keep their entries, and their fields are looked up as if they were fields of the version at hand, since
 //! all versions that are served here have one shape.
 
+mod charge;
 mod compare;
 mod conflict;
 mod endpoint;
@@ -38,6 +39,7 @@ use serde_json::Value;
 
 use crate::status::Status;
 
+pub use charge::charge;
 pub use conflict::Conflicts;
 pub use endpoint::{Endpoint, Origin};
 pub use field_set::FieldSet;

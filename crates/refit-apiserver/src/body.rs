@@ -8,6 +8,7 @@ use http::header::CONTENT_TYPE;
 use serde_json::Value;
 use serde_saphyr::DuplicateKeyPolicy;
 
+use crate::budget::{self, Budget};
 use crate::request::Request;
 use crate::status::Status;
 
@@ -48,18 +49,26 @@ pub fn unsupported_media_type(message: impl Into<String>) -> Status {
 }
 
 /// Reads a value. `Err` says what is wrong with the text.
-pub fn parse(encoding: Encoding, body: &[u8]) -> Result<Parsed, String> {
+pub fn parse(encoding: Encoding, body: &[u8], budget: &Budget) -> Result<Parsed, String> {
     match encoding {
-        Encoding::Json => strict::json(body),
-        Encoding::Yaml => match strict::json(body) {
+        Encoding::Json => strict::json(body, budget),
+        Encoding::Yaml => match strict::json(body, budget) {
             // Most clients write JSON, which is YAML, too.
             Ok(parsed) if parsed.duplicates.is_empty() => Ok(parsed),
-            Ok(_) | Err(_) => yaml(body),
+            Err(error) if budget.refusal().is_err() => Err(error),
+            Ok(_) | Err(_) => within(yaml(body)?, budget),
         },
         Encoding::Protobuf => {
-            Ok(Parsed { value: protobuf::parse(body)?, duplicates: Vec::new(), repeated: Vec::new() })
+            let value = protobuf::parse(body)?;
+            within(Parsed { value, duplicates: Vec::new(), repeated: Vec::new() }, budget)
         }
     }
+}
+
+/// Charges for a value that a parser with bounds of its own has made.
+fn within(parsed: Parsed, budget: &Budget) -> Result<Parsed, String> {
+    let charged = budget::check(&parsed.value, budget);
+    charged.map(|_| parsed).map_err(|exceeded| format!("the object is too large: {exceeded}"))
 }
 
 /// The last of two fields of the same name counts.

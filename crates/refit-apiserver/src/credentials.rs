@@ -8,6 +8,7 @@ mod files;
 mod kubeconfig;
 
 use std::io;
+use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
 use base64::Engine;
@@ -63,6 +64,17 @@ pub struct Credentials {
     admin: Pair,
     viewer: Pair,
     tokens: Vec<Token>,
+}
+
+/// The names that a server's certificate is for besides the local ones: those that were given, and the address that it
+/// listens on where that is one that others reach.
+pub fn certificate_names(given: &[String], bind: SocketAddr) -> Vec<String> {
+    let address = bind.ip();
+    let own = (!address.is_loopback() && !address.is_unspecified()).then(|| address.to_string());
+    let mut names: Vec<String> = given.iter().cloned().chain(own).collect();
+    names.sort_unstable();
+    names.dedup();
+    names
 }
 
 impl Credentials {

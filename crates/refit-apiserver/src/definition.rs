@@ -1,7 +1,6 @@
 //! CustomResourceDefinitions: what is filled in, what is refused, and what their status says.
 //!
-//! A definition is judged as the real server judges it, with two gaps: rules are not type-checked against the schema,
-//! and their costs are not estimated.
+//! A definition is judged as the real server judges it, with one gap: rules are not type-checked against the schema.
 
 mod conditions;
 mod defaults;
@@ -17,7 +16,8 @@ mod words;
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
-use crate::field_error::{ErrorKind, FieldError};
+use crate::budget::Budget;
+use crate::field_error::{ErrorKind, FieldError, FieldErrors, Quoted};
 use crate::metadata::{finalizers, metadata_mut};
 use crate::resource::Resource;
 
@@ -61,7 +61,7 @@ pub fn note_storage_version(definition: &mut Value) {
         versions.into_iter().find(|version| version["storage"] == true).map(|version| version["name"].clone());
     let status = &mut definition["status"];
     if !status.is_object() {
-        *status = json!({"conditions": [], "acceptedNames": {"plural": "", "kind": ""}, "storedVersions": []});
+        *status = json!({"conditions": null, "acceptedNames": {"plural": "", "kind": ""}, "storedVersions": []});
     }
     if !status["storedVersions"].is_array() {
         status["storedVersions"] = json!([]);
@@ -74,11 +74,16 @@ pub fn note_storage_version(definition: &mut Value) {
 }
 
 /// What is wrong with a definition.
-pub fn validate(new: &Value, old: Option<&Value>) -> Vec<FieldError> {
+pub fn validate(new: &Value, old: Option<&Value>, budget: &Budget) -> FieldErrors {
+    // Versions are compared with each other, several times.
+    let versions = list(&new["spec"]["versions"]).len();
+    if budget.take_steps(versions.saturating_mul(versions)).is_err() {
+        return FieldErrors::default();
+    }
     let mut errors = spec::errors(new, old);
-    errors.extend(versions::errors(new));
-    errors.extend(schema::errors(new, old));
-    errors.extend(versions::stored_errors(new));
+    errors.merge(versions::errors(new));
+    errors.merge(schema::errors(new, old, budget));
+    errors.merge(versions::stored_errors(new));
     errors.extend(spec::approval_error(new, old));
     errors
 }
@@ -119,7 +124,7 @@ fn list(value: &Value) -> &[Value] {
 
 /// An error that quotes a value in another form than its JSON.
 fn quoted(field: impl Into<String>, value: &str, detail: &str) -> FieldError {
-    FieldError::new(ErrorKind::Invalid, field, None, format!("{value}: {detail}"))
+    FieldError::new(ErrorKind::Invalid, field, Some(Quoted::as_it_is(value)), detail)
 }
 
 /// Where a part of the versions is, as messages say it: the real server keeps what all versions have in common once,

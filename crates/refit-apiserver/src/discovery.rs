@@ -57,6 +57,11 @@ impl Discovery {
         self.plain.get(path)
     }
 
+    /// Where the documents of the tree are.
+    pub fn paths(&self) -> impl Iterator<Item = &str> {
+        self.plain.keys().map(String::as_str)
+    }
+
     /// The whole of the core group at `/api`, and of all others at `/apis`.
     pub fn aggregated(&self, path: &str) -> Option<&Tagged> {
         self.aggregated.get(path)

@@ -1,20 +1,24 @@
 //! What can be wrong with a field, in the words of the Kubernetes API.
 
+mod collect;
+mod quoted;
+
 use std::fmt;
 
 use refit_api::admission::{FieldError as Violation, Problem};
 use serde_json::{Value, json};
 
-use crate::apply::go_quoted;
+pub use collect::{FieldErrors, MAX_ERRORS, REFUSAL_BYTES};
+pub use quoted::Quoted;
 
-/// One thing that is wrong with one field.
+/// One thing that is wrong with one field. Its texts are cut where they are too long.
 #[derive(Debug, Clone, PartialEq)]
 pub struct FieldError {
     /// As in `spec.taints[0].key`; `<nil>` where no field can be named.
     pub field: String,
     pub kind: ErrorKind,
     /// What the field holds, where the message quotes it.
-    pub value: Option<Value>,
+    pub value: Option<Quoted>,
     /// What would be right; may be empty.
     pub detail: String,
 }
@@ -35,11 +39,11 @@ pub enum ErrorKind {
 }
 
 impl FieldError {
-    pub fn new(kind: ErrorKind, field: impl Into<String>, value: Option<Value>, detail: impl Into<String>) -> Self {
-        Self { field: field.into(), kind, value, detail: detail.into() }
+    pub fn new(kind: ErrorKind, field: impl Into<String>, value: Option<Quoted>, detail: impl Into<String>) -> Self {
+        Self { field: quoted::cut(field.into()), kind, value, detail: quoted::cut(detail.into()) }
     }
 
-    pub fn invalid(field: impl Into<String>, value: impl Into<Value>, detail: impl Into<String>) -> Self {
+    pub fn invalid(field: impl Into<String>, value: impl Into<Quoted>, detail: impl Into<String>) -> Self {
         Self::new(ErrorKind::Invalid, field, Some(value.into()), detail)
     }
 
@@ -51,14 +55,13 @@ impl FieldError {
         Self::new(ErrorKind::Forbidden, field, None, detail)
     }
 
-    pub fn duplicate(field: impl Into<String>, value: impl Into<Value>) -> Self {
+    pub fn duplicate(field: impl Into<String>, value: impl Into<Quoted>) -> Self {
         Self::new(ErrorKind::Duplicate, field, Some(value.into()), "")
     }
 
     /// The value is none of `supported`.
-    pub fn not_supported(field: impl Into<String>, value: impl Into<Value>, supported: &[impl AsRef<str>]) -> Self {
-        let supported: Vec<String> = supported.iter().map(|value| format!("{:?}", value.as_ref())).collect();
-        let detail = format!("supported values: {}", supported.join(", "));
+    pub fn not_supported(field: impl Into<String>, value: impl Into<Quoted>, supported: &[impl AsRef<str>]) -> Self {
+        let detail = format!("supported values: {}", quoted::joined(supported.iter().map(AsRef::as_ref)));
         Self::new(ErrorKind::NotSupported, field, Some(value.into()), detail)
     }
 
@@ -70,6 +73,12 @@ impl FieldError {
         Self::new(ErrorKind::TooMany, field, Some(count.into()), format!("must have at most {max_items} items"))
     }
 
+    /// What the error takes up in memory.
+    pub(crate) fn bytes(&self) -> usize {
+        let quoted = self.value.as_ref().map_or(0, |value| value.as_str().len());
+        size_of_val(self) + self.field.len() + quoted + self.detail.len()
+    }
+
     /// The error as a cause of a `Status`.
     pub fn cause(&self) -> Value {
         json!({ "reason": self.kind.reason(), "message": self.body(), "field": self.field })
@@ -79,10 +88,7 @@ impl FieldError {
     fn body(&self) -> String {
         let mut body = self.kind.text().to_owned();
         if let Some(value) = &self.value {
-            body = match value {
-                Value::String(text) => format!("{body}: {}", go_quoted(text)),
-                other => format!("{body}: {other}"),
-            };
+            body = format!("{body}: {}", value.as_str());
         }
         if !self.detail.is_empty() {
             body = format!("{body}: {}", self.detail);
@@ -133,7 +139,7 @@ impl From<Violation> for FieldError {
     fn from(violation: Violation) -> Self {
         let field = violation.field.as_str().to_owned();
         match violation.problem {
-            Problem::Invalid { value, detail } => Self::new(ErrorKind::Invalid, field, Some(value), detail),
+            Problem::Invalid { value, detail } => Self::new(ErrorKind::Invalid, field, Some(value.into()), detail),
             Problem::Required { detail } => Self::required(field, detail),
             Problem::Forbidden { detail } => Self::forbidden(field, detail),
             Problem::Duplicate { value } => Self::duplicate(field, value),

@@ -7,6 +7,7 @@ use serde_json::json;
 
 use crate::api::Answer;
 use crate::request::Query;
+use crate::store::Condition;
 
 /// The version of Kubernetes that the API behaves like.
 const KUBERNETES: &str = "v1.36.3";
@@ -28,13 +29,16 @@ impl Health {
 
     /// The answer to a path that is about the server itself; `None` for every other path.
     ///
-    /// A server whose disk takes nothing is not ready, but lives: it serves reads, and starting it anew mends no disk.
-    pub fn answer(&self, path: &str, query: &Query, is_storing: bool) -> Option<Answer> {
+    /// A server whose disk takes nothing is not ready, but lives: it serves reads, and starting it anew mends no disk. One
+    /// whose writing thread has ended does not live: only starting it anew helps.
+    pub fn answer(&self, path: &str, query: &Query, store: Condition) -> Option<Answer> {
+        let writes = ("store-writer", store != Condition::Stopped);
         match path {
-            "/livez" => Some(report("livez", &[("ping", true)], query)),
-            "/healthz" => Some(report("healthz", &[("ping", true)], query)),
+            "/livez" => Some(report("livez", &[("ping", true), writes], query)),
+            "/healthz" => Some(report("healthz", &[("ping", true), writes], query)),
             READY => {
                 let is_staying = !self.is_ending.load(Ordering::Relaxed);
+                let is_storing = store == Condition::Working;
                 Some(report("readyz", &[("ping", true), ("store", is_storing), ("shutdown", is_staying)], query))
             }
             "/version" => Some(version()),
@@ -86,9 +90,9 @@ mod tests {
     use super::*;
     use crate::api::Body;
 
-    fn check(health: &Health, is_storing: bool, uri: &str, expected: Option<(u16, &str)>) {
+    fn check(health: &Health, store: Condition, uri: &str, expected: Option<(u16, &str)>) {
         let (path, query) = uri.split_once('?').unwrap_or((uri, ""));
-        let answer = health.answer(path, &Query::parse(query), is_storing);
+        let answer = health.answer(path, &Query::parse(query), store);
         let found = answer.map(|answer| {
             let Body::Whole(text) = answer.body else { panic!("{uri} must have a whole answer") };
             (answer.status.as_u16(), String::from_utf8(text.to_vec()).unwrap())
@@ -99,26 +103,35 @@ mod tests {
     #[test]
     fn a_server_that_ends_lives_and_is_not_ready() {
         let health = Health::default();
-        check(&health, true, "/readyz", Some((200, "ok")));
+        check(&health, Condition::Working, "/readyz", Some((200, "ok")));
         check(
             &health,
-            true,
+            Condition::Working,
             "/readyz?verbose",
             Some((200, "[+]ping ok\n[+]store ok\n[+]shutdown ok\nreadyz check passed\n")),
         );
         health.end();
-        check(&health, true, "/livez", Some((200, "ok")));
+        check(&health, Condition::Working, "/livez", Some((200, "ok")));
         let failed = "[+]ping ok\n[+]store ok\n[-]shutdown failed: reason withheld\nreadyz check failed\n";
-        check(&health, true, "/readyz", Some((500, failed)));
-        check(&health, true, "/metrics", None);
+        check(&health, Condition::Working, "/readyz", Some((500, failed)));
+        check(&health, Condition::Working, "/metrics", None);
     }
 
     #[test]
     fn a_server_whose_disk_fails_lives_and_is_not_ready() {
         let health = Health::default();
-        check(&health, false, "/livez", Some((200, "ok")));
+        check(&health, Condition::Failing, "/livez", Some((200, "ok")));
         let failed = "[+]ping ok\n[-]store failed: reason withheld\n[+]shutdown ok\nreadyz check failed\n";
-        check(&health, false, "/readyz", Some((500, failed)));
+        check(&health, Condition::Failing, "/readyz", Some((500, failed)));
+    }
+
+    #[test]
+    fn a_server_that_can_never_write_again_neither_lives_nor_is_ready() {
+        let health = Health::default();
+        let failed = "[+]ping ok\n[-]store-writer failed: reason withheld\nlivez check failed\n";
+        check(&health, Condition::Stopped, "/livez", Some((500, failed)));
+        let failed = "[+]ping ok\n[-]store failed: reason withheld\n[+]shutdown ok\nreadyz check failed\n";
+        check(&health, Condition::Stopped, "/readyz", Some((500, failed)));
     }
 
     #[test]

@@ -1,16 +1,24 @@
 //! The API at work: an [`Api`], its logical clusters, and what happens by itself in the background.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::time::Duration;
 
 use tokio::runtime::Handle;
 use tokio::task::JoinHandle;
+use tokio::time::timeout;
 
 use crate::api::{Answer, Api, Clock, Entropy};
-use crate::clusters::{ClusterError, Clusters};
+use crate::audit::Audit;
+use crate::clusters::{ClusterError, Clusters, ROOT};
 use crate::health::{Health, READY};
+use crate::metrics::Metrics;
 use crate::request::{Query, User};
+use crate::resource::Catalog;
 use crate::service::Service;
-use crate::store::Store;
+use crate::store::{Condition, Store};
+
+/// How long a question about readiness waits for a disk that fails to be tried again.
+const MEND_PATIENCE: Duration = Duration::from_secs(2);
 
 /// A running API. Cloning shares it; when the last clone goes, the background work ends and the store closes.
 #[derive(Clone)]
@@ -22,6 +30,10 @@ struct Inner {
     api: Api,
     clusters: Clusters,
     health: Health,
+    metrics: Metrics,
+    audit: OnceLock<Audit>,
+    /// The name of the cluster that the server itself is.
+    root: Arc<str>,
     /// Where writes are carried out: they outlive whoever asked for them, and that one's runtime.
     runtime: Handle,
     /// Taken when it has been ended.
@@ -38,7 +50,8 @@ impl Host {
         let clusters = Clusters::new(api.clone());
         clusters.create_root().await?;
         let (background, runtime) = (Mutex::new(Some(spawn_background(&api))), Handle::current());
-        Ok(Self { inner: Arc::new(Inner { api, clusters, health: Health::default(), runtime, background }) })
+        let (health, metrics, audit, root) = (Health::default(), Metrics::default(), OnceLock::new(), Arc::from(ROOT));
+        Ok(Self { inner: Arc::new(Inner { api, clusters, health, metrics, audit, root, runtime, background }) })
     }
 
     /// Starts the API by the system's clock and randomness.
@@ -68,6 +81,24 @@ impl Host {
         &self.inner.clusters
     }
 
+    pub fn metrics(&self) -> &Metrics {
+        &self.inner.metrics
+    }
+
+    /// From now on writes, refusals and reads of secrets are written down. The first log that is given is kept.
+    pub fn keep_audit(&self, audit: Audit) {
+        let _ = self.inner.audit.set(audit);
+    }
+
+    pub(crate) fn audit(&self) -> Option<&Audit> {
+        self.inner.audit.get()
+    }
+
+    /// What the cluster that the server itself is serves.
+    pub(crate) fn root_catalog(&self) -> Arc<Catalog> {
+        self.api().catalog(&self.inner.root)
+    }
+
     pub(crate) fn runtime(&self) -> &Handle {
         &self.inner.runtime
     }
@@ -79,8 +110,12 @@ impl Host {
     /// The answer to a path about the server itself. Whoever asks whether it is ready makes a failing store try again.
     pub(crate) async fn answer_health(&self, path: &str, query: &Query) -> Option<Answer> {
         let store = self.api().store();
-        let is_storing = !store.is_failing() || (path == READY && store.commit(Vec::new()).await.is_ok());
-        self.health().answer(path, query, is_storing)
+        let mut condition = store.condition();
+        if path == READY && condition == Condition::Failing {
+            let mended = timeout(MEND_PATIENCE, store.commit(Vec::new())).await;
+            condition = if matches!(mended, Ok(Ok(_))) { Condition::Working } else { condition };
+        }
+        self.health().answer(path, query, condition)
     }
 }
 

@@ -6,17 +6,23 @@
 pub mod access;
 pub mod api;
 pub mod apply;
+pub mod audit;
 pub mod body;
+pub mod budget;
 pub mod clusters;
 pub mod credentials;
 pub mod definition;
 mod digest;
 pub mod discovery;
 pub mod field_error;
+#[cfg(test)]
+mod fuzz;
+mod go_regex;
 pub mod health;
 pub mod host;
 pub mod lifecycle;
 pub mod metadata;
+pub mod metrics;
 pub mod openapi;
 pub mod read;
 pub mod request;

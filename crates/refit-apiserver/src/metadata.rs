@@ -9,7 +9,7 @@ use std::collections::BTreeSet;
 
 use serde_json::{Map, Value};
 
-use crate::field_error::FieldError;
+use crate::field_error::{FieldError, FieldErrors};
 use names::{NameRule, label_key_problems, label_value_problems};
 
 pub use change::validate_change;
@@ -50,22 +50,22 @@ pub fn metadata_mut(object: &mut Value) -> Option<&mut Map<String, Value>> {
 }
 
 /// What is wrong with the metadata of an object, whether it is new or changed.
-pub fn validate(object: &Value, is_namespaced: bool, rule: NameRule) -> Vec<FieldError> {
+pub fn validate(object: &Value, is_namespaced: bool, rule: NameRule) -> FieldErrors {
     let metadata = &object["metadata"];
     let mut errors = names_of(object, is_namespaced, rule);
     if metadata["generation"].as_i64().is_some_and(|generation| generation < 0) {
         let detail = "must be greater than or equal to 0";
-        errors.push(FieldError::invalid("metadata.generation", metadata["generation"].clone(), detail));
+        errors.push(FieldError::invalid("metadata.generation", &metadata["generation"], detail));
     }
-    errors.extend(maps(object));
-    errors.extend(owners(&metadata["ownerReferences"]));
-    errors.extend(validate_finalizers(object));
-    errors.extend(managed_fields(&metadata["managedFields"]));
+    errors.merge(maps(object));
+    errors.merge(owners(&metadata["ownerReferences"]));
+    errors.merge(validate_finalizers(object));
+    errors.merge(managed_fields(&metadata["managedFields"]));
     errors
 }
 
-fn names_of(object: &Value, is_namespaced: bool, rule: NameRule) -> Vec<FieldError> {
-    let mut errors = Vec::new();
+fn names_of(object: &Value, is_namespaced: bool, rule: NameRule) -> FieldErrors {
+    let mut errors = FieldErrors::default();
     let prefix = text(object, "generateName");
     if !prefix.is_empty() {
         let problems = rule.prefix_problems(prefix);
@@ -88,18 +88,24 @@ fn names_of(object: &Value, is_namespaced: bool, rule: NameRule) -> Vec<FieldErr
 }
 
 /// Labels and annotations.
-fn maps(object: &Value) -> Vec<FieldError> {
-    let mut errors = Vec::new();
+fn maps(object: &Value) -> FieldErrors {
+    let mut errors = FieldErrors::default();
     for (key, value) in members(&object["metadata"]["labels"]) {
         let labels = "metadata.labels";
         errors.extend(label_key_problems(key).into_iter().map(|problem| FieldError::invalid(labels, key, problem)));
         errors
             .extend(label_value_problems(value).into_iter().map(|problem| FieldError::invalid(labels, value, problem)));
+        if errors.is_closed() {
+            return errors;
+        }
     }
     let mut bytes = 0;
     for (key, value) in members(&object["metadata"]["annotations"]) {
         let problems = label_key_problems(&key.to_lowercase());
         errors.extend(problems.into_iter().map(|problem| FieldError::invalid("metadata.annotations", key, problem)));
+        if errors.is_closed() {
+            return errors;
+        }
         bytes += key.len() + value.len();
     }
     if bytes > ANNOTATIONS_MAX_BYTES {
@@ -113,9 +119,9 @@ fn members(map: &Value) -> impl Iterator<Item = (&str, &str)> {
     members.map(|(key, value)| (key.as_str(), value.as_str().unwrap_or_default()))
 }
 
-fn owners(owners: &Value) -> Vec<FieldError> {
+fn owners(owners: &Value) -> FieldErrors {
     const FIELD: &str = "metadata.ownerReferences";
-    let mut errors = Vec::new();
+    let mut errors = FieldErrors::default();
     let mut controller: Option<String> = None;
     for owner in owners.as_array().into_iter().flatten() {
         let text = |name: &str| owner[name].as_str().unwrap_or_default();
@@ -130,7 +136,7 @@ fn owners(owners: &Value) -> Vec<FieldError> {
         }
         if version == "v1" && !text("apiVersion").contains('/') && text("kind") == "Event" {
             let detail = "/v1, Kind=Event is disallowed from being an owner";
-            errors.push(FieldError::invalid(FIELD, owner.clone(), detail));
+            errors.push(FieldError::invalid(FIELD, owner, detail));
         }
         if owner["controller"] == true {
             let this = format!("{}/{}", text("kind"), text("name"));
@@ -140,31 +146,34 @@ fn owners(owners: &Value) -> Vec<FieldError> {
                     let detail = format!(
                         "Only one reference can have Controller set to true. Found \"true\" in references for {first} and {this}"
                     );
-                    errors.push(FieldError::invalid(FIELD, owners.clone(), detail));
+                    errors.push(FieldError::invalid(FIELD, owners, detail));
                 }
             }
+        }
+        if errors.is_closed() {
+            break;
         }
     }
     errors
 }
 
-fn validate_finalizers(object: &Value) -> Vec<FieldError> {
+fn validate_finalizers(object: &Value) -> FieldErrors {
     const FIELD: &str = "metadata.finalizers";
     let all: BTreeSet<&str> = finalizers(object).collect();
-    let mut errors: Vec<FieldError> = finalizers(object)
+    let mut errors: FieldErrors = finalizers(object)
         .flat_map(|name| {
             label_key_problems(name).into_iter().map(move |problem| FieldError::invalid(FIELD, name, problem))
         })
         .collect();
     if all.contains(ORPHAN_FINALIZER) && all.contains(FOREGROUND_FINALIZER) {
         let detail = format!("finalizer {ORPHAN_FINALIZER} and {FOREGROUND_FINALIZER} cannot be both set");
-        errors.push(FieldError::invalid(FIELD, object["metadata"]["finalizers"].clone(), detail));
+        errors.push(FieldError::invalid(FIELD, &object["metadata"]["finalizers"], detail));
     }
     errors
 }
 
-fn managed_fields(entries: &Value) -> Vec<FieldError> {
-    let mut errors = Vec::new();
+fn managed_fields(entries: &Value) -> FieldErrors {
+    let mut errors = FieldErrors::default();
     for (index, entry) in entries.as_array().into_iter().flatten().enumerate() {
         let at = |name: &str| format!("metadata.managedFields[{index}].{name}");
         let text = |name: &str| entry[name].as_str().unwrap_or_default();
@@ -174,14 +183,17 @@ fn managed_fields(entries: &Value) -> Vec<FieldError> {
         if !matches!(text("fieldsType"), "" | "FieldsV1") {
             errors.push(FieldError::invalid(at("fieldsType"), text("fieldsType"), "must be `FieldsV1`"));
         }
-        errors.extend(validate_field_manager(&at("manager"), text("manager")));
+        errors.merge(validate_field_manager(&at("manager"), text("manager")));
+        if errors.is_closed() {
+            break;
+        }
     }
     errors
 }
 
 /// What is wrong with the name of a field manager.
-pub fn validate_field_manager(field: &str, manager: &str) -> Vec<FieldError> {
-    let mut errors = Vec::new();
+pub fn validate_field_manager(field: &str, manager: &str) -> FieldErrors {
+    let mut errors = FieldErrors::default();
     if manager.len() as u64 > FIELD_MANAGER_MAX_BYTES {
         errors.push(FieldError::too_long(field, FIELD_MANAGER_MAX_BYTES));
     }

@@ -6,6 +6,7 @@
 mod components;
 mod paths;
 
+use std::collections::BTreeSet;
 use std::sync::LazyLock;
 
 use bytes::Bytes;
@@ -45,6 +46,11 @@ pub fn index(catalog: &Catalog) -> Document {
     }
     let text = json!({"paths": paths}).to_string();
     Document { hash: digest::hex(text.as_bytes()), text: text.into() }
+}
+
+/// Where the documents are, without their hashes.
+pub fn paths(catalog: &Catalog) -> BTreeSet<String> {
+    catalog.iter().map(|resource| format!("{ROOT}/{}", relative_path(&resource.group, &resource.version))).collect()
 }
 
 /// The document of a group and version. `definitions` are those that the catalog was made from.

@@ -3,6 +3,7 @@
 pub mod accept;
 mod bare;
 pub mod list;
+pub mod pieces;
 pub mod selector;
 pub mod view;
 pub mod watch;

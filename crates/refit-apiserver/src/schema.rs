@@ -7,7 +7,7 @@ mod correlate;
 mod fill;
 mod lists;
 mod parse;
-mod pattern;
+pub mod pattern;
 mod prune;
 mod rules;
 mod validate;

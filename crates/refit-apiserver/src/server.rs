@@ -10,7 +10,10 @@ mod memory;
 mod presence;
 mod pump;
 mod respond;
+mod shares;
 mod stall;
+mod strangers;
+mod timely;
 mod tls;
 
 use std::future::Future;
@@ -32,10 +35,15 @@ use crate::host::Host;
 
 pub use limits::Limits;
 use memory::Memory;
+use pump::CHUNK_BYTES;
+use shares::{Bounds, Shares};
+use strangers::Strangers;
 use tls::Certificates;
 
 /// Connections that the kernel keeps for us while we are busy.
 const BACKLOG: u32 = 1024;
+/// Requests for Leases that are answered when there is no room for others: 40, of which nobody has more than ten.
+const LEASE_REQUESTS: usize = 40;
 /// How long accepting rests after it failed: mostly the process has no file descriptors left.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 /// How often certificates are looked at. They are made anew weeks before their end.
@@ -70,9 +78,16 @@ struct Shared {
     secrets: Arc<Secrets>,
     tokens: RwLock<Arc<Tokens>>,
     limits: Limits,
-    requests: Arc<Semaphore>,
-    watches: Arc<Semaphore>,
+    requests: Arc<Shares>,
+    /// For Leases alone, so that whoever leads can say so however busy the server is.
+    leases: Arc<Shares>,
+    watches: Arc<Shares>,
     answers: Arc<Memory>,
+    /// What one user's answers take up of it, in chunks.
+    answer_shares: Arc<Shares>,
+    /// Connections on which somebody has said who they are.
+    connections: Arc<Shares>,
+    strangers: Arc<Strangers>,
     ending: watch::Sender<bool>,
 }
 
@@ -104,9 +119,13 @@ impl Server {
             secrets,
             tokens,
             limits,
-            requests: Arc::new(Semaphore::new(limits.requests)),
-            watches: Arc::new(Semaphore::new(limits.watches)),
+            requests: Shares::new(Bounds::new(limits.requests)),
+            leases: Shares::new(Bounds::new(LEASE_REQUESTS)),
+            watches: Shares::new(Bounds::new(limits.watches)),
             answers: Arc::new(Memory::new(limits.answer_bytes)),
+            answer_shares: Shares::new(Bounds::new(limits.answer_bytes / CHUNK_BYTES)),
+            connections: Shares::new(Bounds::new(limits.connections)),
+            strangers: Strangers::new(limits.strangers),
             ending: watch::Sender::new(false),
         };
         Ok(Self { listener, address, shared: Arc::new(shared), acceptor })

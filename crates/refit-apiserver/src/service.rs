@@ -3,30 +3,34 @@
 //! Nothing here waits for sockets. The same code answers a `kube::Client` in this process and a connection over TLS.
 
 mod body;
-mod pretty;
+mod observe;
 mod route;
 
 use std::convert::Infallible;
 use std::future::Future;
-use std::pin::Pin;
+use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
 use bytes::Bytes;
 use http::{Method, StatusCode, request};
 
-use crate::access::{Attempt, authorize, is_review, review};
-use crate::api::Answer;
+use crate::access::{Attempt, Place, authorize, authorize_review, is_review, review};
+use crate::api::{Answer, Body, indented};
 use crate::clusters::LogicalCluster;
 use crate::host::Host;
 use crate::request::{Path, Query, Request, User};
 use crate::status::Status;
 
-pub use body::{BoxError, MAX_BODY_BYTES, ResponseBody};
+pub use body::{BoxError, CutOff, MAX_BODY_BYTES, ResponseBody};
+pub(crate) use body::{TooLate, whole};
 use route::Route;
 
 /// A request to another user's account on behalf of whoever asks.
 const IMPERSONATION: &str = "impersonate-";
+
+/// What is read where connections are served: 16 KiB, a hundred times what kubectl asks with.
+const SHORT_BODY_BYTES: usize = 16 * 1024;
 
 /// The API, asked by one user in this process. Cloning shares it.
 #[derive(Clone)]
@@ -92,9 +96,16 @@ impl Asked {
         matches!(self.route.path, Path::Resource(_)) && self.query.is_true("watch")
     }
 
-    /// Whether it is about the server itself.
+    /// Whether it is about a Lease, by which programs say that they are alive.
+    pub(crate) fn is_about_lease(&self) -> bool {
+        matches!(&self.route.path, Path::Resource(path) if path.group == "coordination.k8s.io" && path.plural == "leases")
+            && !self.is_watch()
+    }
+
+    /// Whether it is about the health of the server itself, which strangers may ask for. That of a logical cluster is
+    /// for those who may know that it exists.
     pub(crate) fn is_about_server(&self) -> bool {
-        matches!(&self.route.path, Path::Other(path) if crate::access::is_public(path))
+        self.route.cluster.is_empty() && matches!(&self.route.path, Path::Other(path) if crate::access::is_public(path))
     }
 }
 
@@ -106,12 +117,24 @@ impl Host {
         B::Error: Into<BoxError>,
     {
         let is_pretty = asked.query.is_true("pretty");
-        let answer = self.try_answer(user, parts, asked, body).await;
+        let observed = self.observe(&user, &parts, &asked);
+        let body = pin!(body);
+        let mut sent = body::Sent::new(body, &parts.headers);
+        let answer = self.try_answer(user, parts, asked, &mut sent).await;
+        sent.take_in_what_is_left().await;
         let answer = answer.unwrap_or_else(|status| Answer::refusal(&status));
-        if is_pretty { pretty::indented(answer) } else { answer }
+        self.note(observed, answer.status);
+        // What the API has answered is indented already; what was refused before is not.
+        if is_pretty && matches!(answer.body, Body::Whole(_)) { indented(answer) } else { answer }
     }
 
-    async fn try_answer<B>(&self, user: User, parts: request::Parts, asked: Asked, body: B) -> Result<Answer, Status>
+    async fn try_answer<B>(
+        &self,
+        user: User,
+        parts: request::Parts,
+        asked: Asked,
+        sent: &mut body::Sent<'_, B>,
+    ) -> Result<Answer, Status>
     where
         B: http_body::Body<Data = Bytes> + Send,
         B::Error: Into<BoxError>,
@@ -119,10 +142,13 @@ impl Host {
         let Asked { route: Route { cluster, path }, query } = asked;
         let request::Parts { method, headers, .. } = parts;
         let known = (!cluster.is_empty()).then(|| self.clusters().find(&cluster)).flatten();
-        // What they themselves may do, everybody may ask.
+        let place = Place::new(&cluster, known.as_ref());
+        let attempt = Attempt { user: &user, place, method: &method, path: &path, query: &query };
         let is_review = is_review(&method, &path);
-        if !is_review {
-            authorize(Attempt { user: &user, cluster: known.as_ref(), method: &method, path: &path, query: &query })?;
+        if is_review {
+            authorize_review(attempt)?
+        } else {
+            authorize(attempt)?
         }
         if headers.keys().any(|name| name.as_str().starts_with(IMPERSONATION)) {
             return Err(impersonation(&user));
@@ -135,10 +161,21 @@ impl Host {
         {
             return Ok(answer);
         }
-        let body = body::read(&headers, body).await?;
+        if let Path::Other(path) = &path
+            && cluster.is_empty()
+            && let Some(answer) = self.answer_operator(&method, path).await
+        {
+            return answer;
+        }
+        let body = sent.read(&headers).await?;
         let request = Request { method, cluster, path, query, headers, body, user };
         if is_review {
-            return review(&request, known.as_ref(), &self.api().catalog(&request.cluster));
+            let place = Place::new(&request.cluster, known.as_ref());
+            let catalog = self.api().catalog(&request.cluster);
+            let answer = || review(&request, place, &catalog);
+            // Everybody may ask, and reading a long body takes its time.
+            let is_short = request.body.len() <= SHORT_BODY_BYTES;
+            return if is_short { answer() } else { self.api().aside(&request.user, answer).await };
         }
         Ok(self.carry_out(request, known).await)
     }

@@ -11,8 +11,9 @@ use rustix::process::{Resource, getrlimit, setrlimit};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use crate::api::Entropy;
+use crate::audit::Audit;
 use crate::clusters::ClusterError;
-use crate::credentials::{Credentials, CredentialsError};
+use crate::credentials::{Credentials, CredentialsError, certificate_names};
 use crate::host::Host;
 use crate::server::{Limits, Server, ServerError};
 use crate::status::Status;
@@ -34,6 +35,8 @@ pub struct Options {
     pub in_memory: bool,
     /// Installs refit's own definitions, or brings them up to date.
     pub with_crds: bool,
+    /// Where it is written down who did what; nowhere without it.
+    pub audit_log: Option<PathBuf>,
 }
 
 /// A server that answers.
@@ -58,6 +61,12 @@ pub enum StandaloneError {
     Cluster(#[from] ClusterError),
     #[error("definition {name} was refused: {}", status.message)]
     Definition { name: String, status: Box<Status> },
+    #[error("the audit log {} cannot be written", path.display())]
+    Audit {
+        path: PathBuf,
+        #[source]
+        source: io::Error,
+    },
     #[error("the process cannot be set up")]
     Process(#[source] io::Error),
 }
@@ -78,8 +87,12 @@ async fn serve(options: &Options, limits: Limits, on_start: impl FnOnce(&Started
     let mut signals = Signals::new().map_err(StandaloneError::Process)?;
     let (store, _folder) = open(options)?;
     let clock = Arc::new(jiff::Timestamp::now);
-    let credentials = Credentials::open(&options.data_dir, &names(options), clock())?;
+    let credentials = Credentials::open(&options.data_dir, &certificate_names(&options.names, options.bind), clock())?;
     let host = Host::start(store, clock, Entropy::from_system()).await?;
+    if let Some(path) = &options.audit_log {
+        let failed = |source| StandaloneError::Audit { path: path.clone(), source };
+        host.keep_audit(Audit::open(path).map_err(failed)?);
+    }
     if options.with_crds {
         definitions::install(host.api()).await?;
     }
@@ -97,16 +110,6 @@ fn open(options: &Options) -> Result<(Store, Option<Folder>), OpenError> {
         return Ok((Store::in_memory(), Some(folder)));
     }
     Ok((Store::open(&options.data_dir)?, None))
-}
-
-/// The names for the certificate: those that were given, and the address where it is one.
-fn names(options: &Options) -> Vec<String> {
-    let address = options.bind.ip();
-    let own = (!address.is_loopback() && !address.is_unspecified()).then(|| address.to_string());
-    let mut names: Vec<String> = options.names.iter().cloned().chain(own).collect();
-    names.sort_unstable();
-    names.dedup();
-    names
 }
 
 /// Every connection is a file, and the usual limit is lower than ours. What the system does not allow, it does not.

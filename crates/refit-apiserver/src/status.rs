@@ -92,6 +92,12 @@ impl Status {
         Self::new(StatusCode::CONFLICT, Some("AlreadyExists"), message).about(resource, name)
     }
 
+    /// More is asked for than one request may take.
+    pub fn too_large(why: impl fmt::Display) -> Self {
+        let message = format!("Request entity too large: {why}");
+        Self::new(StatusCode::PAYLOAD_TOO_LARGE, Some("RequestEntityTooLarge"), message)
+    }
+
     /// The write was made for another state of the object than the one there is.
     pub fn conflict(what: Qualified<'_>, name: &str, why: impl fmt::Display) -> Self {
         let message = format!("Operation cannot be fulfilled on {what} \"{name}\": {why}");

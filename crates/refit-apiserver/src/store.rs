@@ -6,6 +6,7 @@
 //!
 //! Watches begin anew after a restart: changes are kept in memory only, for as long as [`Limits`] says.
 
+pub mod backup;
 mod decoded;
 mod disk;
 mod encoded;
@@ -17,8 +18,10 @@ mod index;
 mod key;
 mod packed;
 mod record;
+mod restore;
 mod shard;
 mod watch;
+mod witness;
 mod write;
 mod writer;
 
@@ -29,6 +32,7 @@ use std::{
     fmt, io,
     path::{Path, PathBuf},
     sync::Arc,
+    time::Duration,
 };
 
 pub use disk::DiskError;
@@ -36,6 +40,7 @@ pub(crate) use folder::Folder;
 pub use history::{Event, EventKind, Limits};
 pub use key::{Key, Revision, Scope};
 pub use record::Record;
+pub use restore::{RestoreError, Verified};
 pub use watch::{Watch, WatchEnd};
 pub use write::{Write, WriteError};
 
@@ -107,13 +112,13 @@ pub enum OpenError {
         /// The format that this program writes.
         known: u64,
     },
-    /// An object is not what was once written.
-    #[error("folder {} is damaged: {key} cannot be read", path.display())]
+    /// The store is not what was once written.
+    #[error("the store in folder {} is damaged: {problem}; `refit apiserver restore` makes a new one from a backup", path.display())]
     Damaged {
         /// The folder.
         path: PathBuf,
-        /// The object.
-        key: Key,
+        /// What is damaged.
+        problem: String,
     },
     /// The file cannot be read or written.
     #[error("the store in folder {} cannot be opened", path.display())]
@@ -123,6 +128,26 @@ pub enum OpenError {
         /// What the database says.
         source: DiskError,
     },
+}
+
+impl OpenError {
+    fn of(path: &Path, source: DiskError) -> Self {
+        let path = path.to_owned();
+        match source {
+            DiskError::Damaged(problem) => Self::Damaged { path, problem },
+            source => Self::Disk { path, source },
+        }
+    }
+}
+
+/// How well the store takes writes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Condition {
+    Working,
+    /// The disk did not take what was written last. It is tried again.
+    Failing,
+    /// The thread that writes has ended. Only starting anew helps.
+    Stopped,
 }
 
 impl fmt::Debug for Store {
@@ -142,12 +167,15 @@ impl Store {
 
     /// Like [`Store::open`], with other bounds on memory.
     pub fn open_with(folder: &Path, limits: Limits) -> Result<Self, OpenError> {
-        Self::open_by(folder, limits, Box::new(disk::connect))
+        Self::open_by(folder, limits, Box::new(disk::connect), disk::RETRY_EVERY)
     }
 
-    fn open_by(folder: &Path, limits: Limits, connect: Connect) -> Result<Self, OpenError> {
-        let mut disk = Disk::open(Folder::claim(folder)?, connect)?;
-        let index = Arc::new(disk.load(limits)?);
+    fn open_by(folder: &Path, limits: Limits, connect: Connect, retry_every: Duration) -> Result<Self, OpenError> {
+        let (disk, index) = restore::guarded(folder, || {
+            let mut disk = Disk::open(Folder::claim(folder)?, connect, retry_every)?;
+            let index = Arc::new(disk.load(limits)?);
+            Ok((disk, index))
+        })?;
         let writer = Writer::thread(Engine::new(index.clone(), Some(disk)));
         let writer = writer.map_err(|source| OpenError::Folder { path: folder.to_owned(), source })?;
         Ok(Self { index, writer: Arc::new(writer) })
@@ -170,9 +198,18 @@ impl Store {
         self.index.revision()
     }
 
-    /// Whether the disk did not take what was written last. Reads go on; a commit, even of nothing, tries to mend it.
-    pub fn is_failing(&self) -> bool {
-        self.index.is_failing()
+    /// Whether writes succeed. Reads go on in any case; a commit, even of nothing, tries to mend a disk that fails.
+    pub fn condition(&self) -> Condition {
+        match (self.writer.has_stopped(), self.index.is_failing()) {
+            (true, _) => Condition::Stopped,
+            (false, true) => Condition::Failing,
+            (false, false) => Condition::Working,
+        }
+    }
+
+    /// Everything that is stored, at one version.
+    pub async fn snapshot(&self) -> Result<Snapshot, WriteError> {
+        self.writer.carry_out(|reply| Request::Snapshot { reply }).await
     }
 
     /// One object.

@@ -11,6 +11,7 @@ mod json_path;
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
+use crate::budget::Budget;
 use crate::resource::Resource;
 
 /// Prints the objects of one resource.
@@ -70,11 +71,11 @@ impl<'a> Printer<'a> {
         }
     }
 
-    /// The row of an object.
-    pub fn row(&self, object: &Value, now: Timestamp) -> Row {
+    /// The row of an object. Cells of custom resources for which the budget does not suffice are empty.
+    pub fn row(&self, object: &Value, now: Timestamp, budget: &Budget) -> Row {
         match &self.rows {
             Rows::BuiltIn(printer) => (printer.row)(object, now),
-            Rows::Custom(columns) => Row { cells: columns.cells(object, now), conditions: None },
+            Rows::Custom(columns) => Row { cells: columns.cells(object, now, budget), conditions: None },
         }
     }
 }
@@ -93,6 +94,12 @@ impl Row {
         row["object"] = object.unwrap_or(Value::Null);
         row
     }
+}
+
+/// The first value that a path points at, for tests.
+#[cfg(test)]
+pub(crate) fn first_by_path<'a>(path: &str, object: &'a Value, budget: &Budget) -> Option<&'a Value> {
+    json_path::JsonPath::parse(path).and_then(|path| path.first(object, budget))
 }
 
 /// The definition of a column, as clients read it.

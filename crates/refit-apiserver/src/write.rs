@@ -19,6 +19,7 @@ use jiff::Timestamp;
 use serde_json::Value;
 
 use crate::apply::Endpoint;
+use crate::budget::Budget;
 use crate::request::{Request, ResourcePath};
 use crate::resource::Resource;
 
@@ -29,7 +30,7 @@ pub use patch::{PatchType, patch};
 pub(crate) use prepare::time;
 pub use scale::{rescale, scale_of};
 pub(crate) use update::is_let_go;
-pub use update::update;
+pub use update::{create_named, update};
 
 /// All that a write may look at.
 #[derive(Clone, Copy)]
@@ -42,6 +43,8 @@ pub struct Scene<'a> {
     pub fresh: &'a Fresh,
     /// Whether Cluster API's own defaulting and validation run.
     pub has_admission: bool,
+    /// What the decision may use up.
+    pub budget: &'a Budget,
 }
 
 impl<'a> Scene<'a> {

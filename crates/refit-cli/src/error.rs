@@ -5,11 +5,11 @@ use std::path::PathBuf;
 use refit_api::decode::DecodeError;
 use refit_apiserver::server::ServerError;
 use refit_apiserver::standalone::StandaloneError;
-use refit_apiserver::store::OpenError;
+use refit_apiserver::store::{OpenError, RestoreError};
 use refit_plan::simulation::ScenarioError;
 use refit_plane::bench::BenchError;
 use refit_plane::demo::DemoError;
-use refit_plane::{BackendError, ControllerError, UpError};
+use refit_plane::{BackendError, ControllerError, DataError, UpError};
 use refit_sdk::conformance::{CheckError, SampleError, TargetError};
 use refit_sdk::scaffold::ScaffoldError;
 
@@ -47,6 +47,8 @@ pub enum Error {
     #[error(transparent)]
     ApiServer(StandaloneError),
     #[error(transparent)]
+    Data(DataError),
+    #[error(transparent)]
     Up(UpError),
     #[error(transparent)]
     Controller(ControllerError),
@@ -72,6 +74,7 @@ impl Error {
             Self::Violations { .. } => 3,
             Self::Unsettled { .. } => 4,
             Self::ApiServer(error) => apiserver_code(error),
+            Self::Data(error) => data_code(error),
             Self::Up(UpError::Backend(error)) => backend_code(error),
             Self::Up(UpError::Process(_) | UpError::Workers(_)) => 1,
             Self::Controller(ControllerError::Listen { .. }) => 7,
@@ -103,7 +106,23 @@ fn apiserver_code(error: &StandaloneError) -> u8 {
         StandaloneError::Credentials(_)
         | StandaloneError::Cluster(_)
         | StandaloneError::Definition { .. }
+        | StandaloneError::Audit { .. }
         | StandaloneError::Process(_) => 1,
+    }
+}
+
+fn data_code(error: &DataError) -> u8 {
+    match error {
+        DataError::Store(error) | DataError::Restore(RestoreError::Folder(error)) => store_code(error),
+        DataError::Backup(_) | DataError::OddFile { .. } | DataError::Restore(RestoreError::Backup(_)) => 9,
+        DataError::NoStore { .. }
+        | DataError::Exists { .. }
+        | DataError::File { .. }
+        | DataError::Snapshot(_)
+        | DataError::Restore(RestoreError::Exists { .. } | RestoreError::Disk(_))
+        | DataError::Client(_)
+        | DataError::Request(_)
+        | DataError::Refused { .. } => 1,
     }
 }
 

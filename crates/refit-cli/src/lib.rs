@@ -83,9 +83,10 @@ fn print(documents: &[serde_json::Value], format: Format, out: &mut impl Write) 
     write(out, &render(documents, format))
 }
 
-/// Logs to standard error what `RUST_LOG` says; without it, what `default` says.
+/// Logs to standard error what `RUST_LOG` says; without it, what `default` says. The HTTP/2 library would warn of every
+/// connection that somebody abuses, at the pace of whoever does.
 fn log(default: &str) {
-    let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new(default));
+    let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new(format!("{default},h2=off")));
     let is_terminal = std::io::stderr().is_terminal();
     let subscriber =
         tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).with_ansi(is_terminal);

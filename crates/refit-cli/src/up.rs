@@ -7,6 +7,7 @@ use std::path::PathBuf;
 use clap::Args;
 use refit_plane::{Started, UpOptions, run_up, sample};
 
+use crate::apiserver::{host_name, reachable_warning};
 use crate::shell::quoted;
 use crate::{Error, Format, log, render, runtime};
 
@@ -20,6 +21,9 @@ pub struct Up {
     /// Where to listen; port 0 picks a free one. Addresses other than loopback are reachable by others
     #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:6443")]
     bind: SocketAddr,
+    /// A further host name or address that the server's certificate is for
+    #[arg(long, value_name = "NAME", value_parser = host_name)]
+    tls_san: Vec<String>,
     /// Print a small cluster to apply, as YAML, and end
     #[arg(long)]
     sample: bool,
@@ -31,7 +35,7 @@ impl Up {
             return crate::write(out, &render(&sample::Workers::default().objects(), Format::Yaml));
         }
         log("warn");
-        let options = UpOptions { data_dir: self.data_dir, bind: self.bind };
+        let options = UpOptions { data_dir: self.data_dir, bind: self.bind, names: self.tls_san };
         // Whether anybody reads what to try makes no difference to what runs.
         let announce = |started: &Started| drop(std::io::stderr().write_all(announcement(started).as_bytes()));
         runtime()?.block_on(run_up(options, announce)).map_err(Error::Up)
@@ -39,14 +43,15 @@ impl Up {
 }
 
 fn announcement(started: &Started) -> String {
-    let Started { url, kubeconfig } = started;
+    let Started { url, address, kubeconfig } = started;
+    let warning = reachable_warning(*address);
     let kubeconfig = quoted(&kubeconfig.display().to_string());
     let memory = sample::Host { memory: "16Gi".to_owned(), ..sample::Host::default() };
     let old = sample::Host::default();
     format!(
         "\
 refit: listening on {url}
-refit: try, in another terminal:
+{warning}refit: try, in another terminal:
 
   export KUBECONFIG={kubeconfig}
   refit up --sample | kubectl apply -f -
@@ -69,10 +74,20 @@ refit: try, in another terminal:
 mod tests {
     use super::*;
 
+    fn started(address: &str) -> Started {
+        let (url, address) = ("https://127.0.0.1:1".to_owned(), address.parse().unwrap());
+        Started { url, address, kubeconfig: "/my data/k".into() }
+    }
+
+    #[test]
+    fn an_address_that_others_reach_comes_with_a_warning() {
+        assert!(!announcement(&started("127.0.0.1:1")).contains("warning"));
+        assert!(announcement(&started("0.0.0.0:1")).contains("warning: 0.0.0.0:1 is reachable from other machines"));
+    }
+
     #[test]
     fn what_to_try_names_what_there_is() {
-        let started = Started { url: "https://127.0.0.1:1".to_owned(), kubeconfig: "/my data/k".into() };
-        let text = announcement(&started);
+        let text = announcement(&started("127.0.0.1:1"));
         assert!(text.contains("KUBECONFIG='/my data/k'"), "{text}");
         let sample = render(&sample::Workers::default().objects(), Format::Yaml);
         assert!(sample.contains(&sample::Host::default().template()) && sample.contains("8Gi"), "{sample}");

@@ -8,7 +8,7 @@ use jiff::Timestamp;
 use kube::Client;
 use refit_apiserver::access;
 use refit_apiserver::clusters::ClusterError;
-use refit_apiserver::credentials::{Credentials, CredentialsError};
+use refit_apiserver::credentials::{Credentials, CredentialsError, certificate_names};
 use refit_apiserver::host::Host;
 use refit_apiserver::server::{Limits, Server, ServerError};
 use refit_apiserver::store::{OpenError, Store};
@@ -49,12 +49,14 @@ pub struct EmbeddedOptions {
     pub data_dir: Option<PathBuf>,
     /// Port 0 is any free one.
     pub bind: SocketAddr,
+    /// Host names and addresses besides the local ones that the server's certificate is for.
+    pub names: Vec<String>,
 }
 
 impl Default for EmbeddedOptions {
     /// Nothing outlives the process, and nobody outside of this machine reaches it.
     fn default() -> Self {
-        Self { data_dir: None, bind: (Ipv4Addr::LOCALHOST, 0).into() }
+        Self { data_dir: None, bind: (Ipv4Addr::LOCALHOST, 0).into(), names: Vec::new() }
     }
 }
 
@@ -64,6 +66,7 @@ pub struct Backend {
     workloads: Workloads,
     kubeconfig: PathBuf,
     url: Option<String>,
+    address: Option<SocketAddr>,
     folder: Folder,
 }
 
@@ -105,14 +108,16 @@ impl Backend {
             Some(path) => Store::open(path)?,
             None => Store::in_memory(),
         };
-        let credentials = Credentials::open(folder.path(), &[], Timestamp::now())?;
+        let credentials =
+            Credentials::open(folder.path(), &certificate_names(&options.names, options.bind), Timestamp::now())?;
         let host = Host::start_on_system(store).await?;
         let server = Server::bind(host.clone(), credentials, options.bind, Limits::default()).await?;
         let (kubeconfig, url) = (server.kubeconfigs().write()?, Some(server.url().to_owned()));
+        let address = Some(server.address());
         let workloads = Workloads::on(host.clone(), &server);
         let server = Task::spawn(|ended| server.run(ended.wait()));
         install(&in_process(&host)).await?;
-        Ok(Self { kind: Kind::Embedded { host, server }, workloads, kubeconfig, url, folder })
+        Ok(Self { kind: Kind::Embedded { host, server }, workloads, kubeconfig, url, address, folder })
     }
 
     /// Works on the API server that a kubeconfig names. The workload clusters are served from `folder`, or from a
@@ -122,7 +127,7 @@ impl Backend {
         install(&connect(Some(kubeconfig)).await?).await?;
         let server = WorkloadServer::start(folder.path(), Arc::new(Timestamp::now)).await?;
         let (workloads, kubeconfig) = (server.workloads(), kubeconfig.to_owned());
-        Ok(Self { kind: Kind::Foreign { workloads: server }, workloads, kubeconfig, url: None, folder })
+        Ok(Self { kind: Kind::Foreign { workloads: server }, workloads, kubeconfig, url: None, address: None, folder })
     }
 
     /// A client that may do everything. It belongs to the runtime that it is made in.
@@ -151,6 +156,11 @@ impl Backend {
     /// Where the embedded server listens.
     pub fn url(&self) -> Option<&str> {
         self.url.as_deref()
+    }
+
+    /// The address of its socket, which may be of all interfaces.
+    pub fn address(&self) -> Option<SocketAddr> {
+        self.address
     }
 
     /// Where files may be kept that are to live as long as the objects.

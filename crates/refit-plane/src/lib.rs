@@ -8,6 +8,7 @@
 //! What is started is decided here; what it does is in the crates below, and so is every decision about machines.
 
 mod backend;
+mod backup;
 pub mod bench;
 mod client;
 mod controller;
@@ -22,6 +23,7 @@ mod up;
 mod workers;
 
 pub use backend::{Backend, BackendError, EmbeddedOptions};
+pub use backup::{DataError, back_up, restore, verify};
 pub use client::{ClientError, connect};
 pub use controller::{ControllerError, ControllerOptions, run as run_controller};
 pub use definitions::{DefinitionError, install};

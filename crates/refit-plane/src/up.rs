@@ -16,12 +16,16 @@ pub struct UpOptions {
     pub data_dir: Option<PathBuf>,
     /// Port 0 is any free one.
     pub bind: SocketAddr,
+    /// Host names and addresses besides the local ones that the server's certificate is for.
+    pub names: Vec<String>,
 }
 
 /// A management plane that works.
 #[derive(Debug, Clone)]
 pub struct Started {
     pub url: String,
+    /// Where it listens.
+    pub address: SocketAddr,
     /// The administrator's.
     pub kubeconfig: PathBuf,
 }
@@ -40,11 +44,12 @@ pub enum UpError {
 /// Runs everything until SIGTERM or SIGINT. `on_start` is called once objects can be made.
 pub async fn run(options: UpOptions, on_start: impl FnOnce(&Started)) -> Result<(), UpError> {
     let mut signals = Signals::new().map_err(UpError::Process)?;
-    let UpOptions { data_dir, bind } = options;
-    let backend = Backend::embedded(&EmbeddedOptions { data_dir, bind }).await?;
+    let UpOptions { data_dir, bind, names } = options;
+    let backend = Backend::embedded(&EmbeddedOptions { data_dir, bind, names }).await?;
     let workers = Workers::start(&backend, &Example::ALL).await?;
     let url = backend.url().unwrap_or_default().to_owned();
-    on_start(&Started { url, kubeconfig: backend.kubeconfig().to_owned() });
+    let address = backend.address().unwrap_or(bind);
+    on_start(&Started { url, address, kubeconfig: backend.kubeconfig().to_owned() });
     signals.next().await;
     workers.stop().await;
     backend.stop().await;

@@ -108,7 +108,7 @@ impl End for Real {
 /// Is the embedded server until it is killed.
 pub fn serve(data_dir: PathBuf) {
     let bind = ([127, 0, 0, 1], 0).into();
-    let options = Options { data_dir, bind, names: Vec::new(), in_memory: false, with_crds: false };
+    let options = Options { data_dir, bind, names: Vec::new(), in_memory: false, with_crds: false, audit_log: None };
     standalone::run(&options, |_| {}).expect("the server must run");
 }
 

@@ -2,7 +2,7 @@
 
 use http::{Method, StatusCode};
 
-use super::{MASTERS, VIEWERS, bound_group, is_public};
+use super::{BACKUP_PATH, MASTERS, VIEWERS, bound_group, is_public};
 use crate::clusters::LogicalCluster;
 use crate::request::{Path, Query, ResourcePath, User, Verb};
 use crate::status::{Qualified, Status};
@@ -11,11 +11,41 @@ use crate::status::{Qualified, Status};
 #[derive(Debug, Clone, Copy)]
 pub struct Attempt<'a> {
     pub user: &'a User,
-    /// The logical cluster; `None` for the one that the server itself is, and for one that does not exist.
-    pub cluster: Option<&'a LogicalCluster>,
+    pub place: Place<'a>,
     pub method: &'a Method,
     pub path: &'a Path,
     pub query: &'a Query,
+}
+
+/// Which cluster a request is about.
+#[derive(Debug, Clone, Copy)]
+pub enum Place<'a> {
+    /// The cluster that the server itself is.
+    Root,
+    Cluster(&'a LogicalCluster),
+    /// A logical cluster that does not exist. To whom it would not belong, it looks like any other.
+    Missing,
+}
+
+impl<'a> Place<'a> {
+    /// By the name in the path, and the cluster that has it.
+    pub fn new(name: &str, found: Option<&'a LogicalCluster>) -> Self {
+        match found {
+            Some(cluster) => Self::Cluster(cluster),
+            None if name.is_empty() => Self::Root,
+            None => Self::Missing,
+        }
+    }
+}
+
+/// Whether they may ask about their own rights: everybody in the server's own cluster, and in a logical cluster those who
+/// have any there. Others are not told whether it exists.
+pub fn authorize_review(attempt: Attempt<'_>) -> Result<(), Status> {
+    let is_root = matches!(attempt.place, Place::Root);
+    if is_root || attempt.is_in(MASTERS) || attempt.is_in(VIEWERS) || attempt.is_bound() {
+        return Ok(());
+    }
+    Err(attempt.refusal())
 }
 
 /// Whether they may.
@@ -36,18 +66,19 @@ impl Attempt<'_> {
 
     /// The user belongs to this very cluster.
     fn is_bound(&self) -> bool {
-        self.cluster.is_some_and(|cluster| self.is_in(&bound_group(&cluster.name, &cluster.uid)))
+        matches!(self.place, Place::Cluster(cluster) if self.is_in(&bound_group(&cluster.name, &cluster.uid)))
     }
 
-    /// It says nothing about any object or definition.
+    /// It says nothing about any object, definition or logical cluster.
     fn is_harmless(&self) -> bool {
-        matches!(self.path, Path::Other(path) if self.is_get() && (is_public(path) || path == "/version"))
+        matches!(self.place, Place::Root)
+            && matches!(self.path, Path::Other(path) if self.is_get() && (is_public(path) || path == "/version"))
     }
 
     fn is_plain_read(&self) -> bool {
         match self.path {
             Path::Resource(path) => self.verb(path).is_some_and(Verb::is_read) && !is_secret(path),
-            Path::Other(_) => self.is_get(),
+            Path::Other(path) => self.is_get() && path != BACKUP_PATH,
         }
     }
 
@@ -103,12 +134,12 @@ mod tests {
         LogicalCluster { name: name.into(), uid: uid.to_owned() }
     }
 
-    fn attempt(user: &User, cluster: Option<&LogicalCluster>, line: &str) -> Result<(), String> {
+    fn attempt(user: &User, place: Place<'_>, line: &str) -> Result<(), String> {
         let (method, uri) = line.split_once(' ').expect("a line must be a method and a path");
         let (path, query) = uri.split_once('?').unwrap_or((uri, ""));
         let method = method.parse().expect("it must be a method");
         let (path, query) = (Path::parse(path), Query::parse(query));
-        let attempt = Attempt { user, cluster, method: &method, path: &path, query: &query };
+        let attempt = Attempt { user, place, method: &method, path: &path, query: &query };
         authorize(attempt).map_err(|status| status.message)
     }
 
@@ -120,8 +151,12 @@ mod tests {
         "GET /apis",
         "GET /openapi/v3",
     ];
-    const SECRETS: [&str; 3] =
-        ["GET /api/v1/secrets", "GET /api/v1/namespaces/a/secrets/b", "GET /api/v1//secrets?watch=true"];
+    const SECRETS: [&str; 4] = [
+        "GET /api/v1/secrets",
+        "GET /api/v1/namespaces/a/secrets/b",
+        "GET /api/v1//secrets?watch=true",
+        "GET /refit/backup",
+    ];
     const WRITES: [&str; 5] = [
         "POST /api/v1/namespaces",
         "PUT /api/v1/namespaces/a/configmaps/b",
@@ -132,24 +167,25 @@ mod tests {
 
     #[test]
     fn each_kind_of_user_may_do_what_it_is_for_and_nothing_else() {
-        let check = |user: &User, cluster: Option<&LogicalCluster>, allowed: [bool; 4]| {
+        let check = |user: &User, place: Place<'_>, allowed: [bool; 4]| {
             let parts: [&[&str]; 4] = [&HARMLESS, &READS, &SECRETS, &WRITES];
             for (lines, allowed) in parts.into_iter().zip(allowed) {
                 for line in lines {
-                    assert_eq!(attempt(user, cluster, line).is_ok(), allowed, "{} {line}", user.name);
+                    assert_eq!(attempt(user, place, line).is_ok(), allowed, "{} {line}", user.name);
                 }
             }
         };
         let (here, elsewhere, reborn) = (cluster("a", "1"), cluster("b", "2"), cluster("a", "3"));
-        for place in [None, Some(&here)] {
+        for place in [Place::Root, Place::Cluster(&here), Place::Missing] {
             check(&admin(), place, [true; 4]);
             check(&viewer(), place, [true, true, false, false]);
-            check(&nobody(), place, [true, false, false, false]);
+            check(&nobody(), place, [matches!(place, Place::Root), false, false, false]);
         }
         let bound = cluster_admin(&here);
-        check(&bound, Some(&here), [true; 4]);
-        for place in [None, Some(&elsewhere), Some(&reborn)] {
-            check(&bound, place, [true, false, false, false]);
+        check(&bound, Place::Cluster(&here), [true; 4]);
+        check(&bound, Place::Root, [true, false, false, false]);
+        for place in [Place::Cluster(&elsewhere), Place::Cluster(&reborn), Place::Missing] {
+            check(&bound, place, [false; 4]);
         }
     }
 
@@ -157,7 +193,7 @@ mod tests {
     fn a_refusal_says_who_cannot_do_what_and_where() {
         let check = |line: &str, expected: &str| {
             let user = User { name: "nobody".to_owned(), groups: Vec::new() };
-            assert_eq!(attempt(&user, None, line), Err(expected.to_owned()), "{line}");
+            assert_eq!(attempt(&user, Place::Root, line), Err(expected.to_owned()), "{line}");
         };
         check(
             "PATCH /apis/g/v1/namespaces/ns/widgets/x/status",

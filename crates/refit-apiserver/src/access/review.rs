@@ -3,10 +3,10 @@
 use http::{Method, StatusCode};
 use serde_json::{Value, json};
 
-use super::{Attempt, authorize, rules};
+use super::{Attempt, Place, authorize, rules};
 use crate::api::Answer;
 use crate::body;
-use crate::clusters::LogicalCluster;
+use crate::budget::Budget;
 use crate::request::{Path, Query, Request, ResourcePath};
 use crate::resource::Catalog;
 use crate::status::Status;
@@ -15,6 +15,9 @@ use crate::status::Status;
 const ACCESS: &str = "selfsubjectaccessreviews";
 /// Questions about everything.
 const RULES: &str = "selfsubjectrulesreviews";
+
+/// How long the name of a namespace may be.
+const MAX_NAMESPACE_BYTES: usize = 63;
 
 /// Whether this is such a question. Everybody who was authenticated may ask.
 pub fn is_review(method: &Method, path: &Path) -> bool {
@@ -29,35 +32,35 @@ pub fn is_review(method: &Method, path: &Path) -> bool {
 }
 
 /// Answers it. The catalog says what there is to have rights on.
-pub fn review(request: &Request, cluster: Option<&LogicalCluster>, catalog: &Catalog) -> Result<Answer, Status> {
+pub fn review(request: &Request, place: Place<'_>, catalog: &Catalog) -> Result<Answer, Status> {
     let encoding = body::encoding(request)?;
-    let body = body::parse(encoding, &request.body).map_err(Status::bad_request)?.value;
+    let body = body::parse(encoding, &request.body, &Budget::small()).map_err(Status::bad_request)?.value;
     match &request.path {
-        Path::Resource(path) if path.plural == RULES => rules_review(request, cluster, catalog, &body["spec"]),
-        _ => access_review(request, cluster, &body["spec"]),
+        Path::Resource(path) if path.plural == RULES => rules_review(request, place, catalog, &body["spec"]),
+        _ => access_review(request, place, &body["spec"]),
     }
 }
 
 /// All that the user may do in a namespace.
-fn rules_review(
-    request: &Request,
-    cluster: Option<&LogicalCluster>,
-    catalog: &Catalog,
-    spec: &Value,
-) -> Result<Answer, Status> {
+fn rules_review(request: &Request, place: Place<'_>, catalog: &Catalog, spec: &Value) -> Result<Answer, Status> {
     let namespace = text(spec, "namespace");
     if namespace.is_empty() {
         return Err(Status::bad_request("no namespace on request"));
     }
+    // One that is longer names nothing; each resource would be tried with it.
+    if namespace.len() > MAX_NAMESPACE_BYTES {
+        let message = format!("spec.namespace: must be no more than {MAX_NAMESPACE_BYTES} characters");
+        return Err(Status::bad_request(message));
+    }
     let is_allowed = |verb: &str, group: &str, resource: &str| {
         let asked = json!({"verb": verb, "group": group, "resource": resource, "namespace": namespace});
-        resource_attempts(&asked).iter().all(|(method, path, query)| {
-            authorize(Attempt { user: &request.user, cluster, method, path, query }).is_ok()
-        })
+        resource_attempts(&asked)
+            .iter()
+            .all(|(method, path, query)| authorize(Attempt { user: &request.user, place, method, path, query }).is_ok())
     };
     let is_page_allowed = |path: &str| {
         let (path, query) = (Path::Other(path.to_owned()), Query::default());
-        authorize(Attempt { user: &request.user, cluster, method: &Method::GET, path: &path, query: &query }).is_ok()
+        authorize(Attempt { user: &request.user, place, method: &Method::GET, path: &path, query: &query }).is_ok()
     };
     let review = json!({
         "kind": "SelfSubjectRulesReview",
@@ -70,9 +73,9 @@ fn rules_review(
 }
 
 /// What was asked, and whether it is allowed.
-fn access_review(request: &Request, cluster: Option<&LogicalCluster>, spec: &Value) -> Result<Answer, Status> {
+fn access_review(request: &Request, place: Place<'_>, spec: &Value) -> Result<Answer, Status> {
     let is_allowed = |(method, path, query): &(Method, Path, Query)| {
-        authorize(Attempt { user: &request.user, cluster, method, path, query }).is_ok()
+        authorize(Attempt { user: &request.user, place, method, path, query }).is_ok()
     };
     let allowed = match (&spec["resourceAttributes"], &spec["nonResourceAttributes"]) {
         (resource @ Value::Object(_), Value::Null) => resource_attempts(resource).iter().all(is_allowed),
@@ -157,7 +160,7 @@ mod tests {
             user,
         };
         assert!(is_review(&request.method, &request.path));
-        let answer = review(&request, None, &Catalog::new([])).map_err(|status| status.code.as_u16())?;
+        let answer = review(&request, Place::Root, &Catalog::new([])).map_err(|status| status.code.as_u16())?;
         let Body::Whole(text) = answer.body else { panic!("it must be whole") };
         Ok(serde_json::from_slice(&text).unwrap())
     }

@@ -8,7 +8,7 @@ use crate::resource::Catalog;
 
 const VERBS: [&str; 8] = ["get", "list", "watch", "create", "update", "patch", "delete", "deletecollection"];
 /// Pages that are not for everybody, and those that are.
-const PAGES: [&str; 7] = ["/api", "/apis", "/openapi/v3", "/version", "/healthz", "/livez", "/readyz"];
+const PAGES: [&str; 8] = ["/", "/api", "/apis", "/openapi/v3", "/version", "/healthz", "/livez", "/readyz"];
 
 /// The status of a review: who may do everything has one rule; for others each resource is tried.
 pub(super) fn status(

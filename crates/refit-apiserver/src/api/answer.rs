@@ -1,5 +1,7 @@
 //! Answers: whole ones, and those that go on.
 
+mod warnings;
+
 use std::fmt;
 use std::pin::Pin;
 
@@ -23,6 +25,11 @@ pub struct Answer {
 /// The body of an answer.
 pub enum Body {
     Whole(Bytes),
+    /// What is whole only when all of it was read. It is made as the client reads, and takes up so many bytes until then.
+    Parts {
+        bytes: usize,
+        parts: Pin<Box<dyn Stream<Item = Bytes> + Send>>,
+    },
     /// A watch: one event after another, until the watch ends.
     Stream(Pin<Box<dyn Stream<Item = Bytes> + Send>>),
 }
@@ -31,7 +38,7 @@ impl fmt::Debug for Body {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Whole(bytes) => write!(f, "{}", String::from_utf8_lossy(bytes)),
-            Self::Stream(_) => f.write_str("a stream"),
+            Self::Parts { .. } | Self::Stream(_) => f.write_str("a stream"),
         }
     }
 }
@@ -80,14 +87,22 @@ impl Answer {
         if path.group.is_empty() { Self::refusal(&not_served()) } else { Self::page_not_found("") }
     }
 
-    /// Adds `Warning` headers. What cannot stand in a header is left out.
+    /// Adds `Warning` headers, within a bound.
     #[must_use]
     pub fn with_warnings(mut self, warnings: &[String]) -> Self {
-        for warning in warnings {
-            let text = format!("299 - {warning:?}");
-            if let Ok(value) = HeaderValue::from_str(&text) {
-                self.headers.append(WARNING, value);
-            }
+        for value in warnings::headers(warnings) {
+            self.headers.append(WARNING, value);
+        }
+        self
+    }
+
+    /// Adds one more warning before those that the answer has.
+    #[must_use]
+    pub fn with_first_warning(mut self, warning: &str) -> Self {
+        let others: Vec<HeaderValue> = self.headers.get_all(WARNING).iter().cloned().collect();
+        self.headers.remove(WARNING);
+        for value in warnings::headers(&[warning.to_owned()]).into_iter().chain(others) {
+            self.headers.append(WARNING, value);
         }
         self
     }

@@ -54,8 +54,7 @@ impl Api {
                 Err(_) | Ok(_) => {}
             }
         }
-        let text = view.list(call.resource, &records, (snapshot.revision, &Page::default()), self.now());
-        Ok(Answer::json_text(StatusCode::OK, text))
+        Ok(self.listed(call, view, records, (snapshot.revision, &Page::default())).await)
     }
 
     /// Decides upon what is there until a decision meets what it was made for.

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use http::header::{ACCEPT, CACHE_CONTROL, ETAG, HeaderValue, IF_NONE_MATCH, VARY};
 use http::{HeaderMap, Method, StatusCode};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::{Answer, Api, Body, DEFINITIONS, not_allowed};
 use crate::discovery::{self, Discovery};
@@ -38,6 +38,9 @@ impl Api {
     fn find_page(&self, request: &Request, path: &str) -> Option<Result<Answer, Status>> {
         let catalog = self.catalog(&request.cluster);
         let discovery = catalog.pages.discovery.get_or_init(|| Discovery::new(&catalog));
+        if path.is_empty() {
+            return Some(Ok(Answer::json(StatusCode::OK, &root(discovery, &catalog))));
+        }
         if discovery.plain(path).is_some() {
             return Some(discover(request, discovery, path));
         }
@@ -68,6 +71,15 @@ impl Api {
         documents.insert(key, document.clone());
         Some(document)
     }
+}
+
+/// Every path that is not a resource. Clients ask for it to see whether anybody answers.
+fn root(discovery: &Discovery, catalog: &Catalog) -> Value {
+    let own = [openapi::ROOT, openapi::V2, "/healthz", "/livez", "/readyz", "/version"].map(str::to_owned);
+    let documents = openapi::paths(catalog);
+    let mut paths: Vec<String> = discovery.paths().map(str::to_owned).chain(own).chain(documents).collect();
+    paths.sort_unstable();
+    json!({"paths": paths})
 }
 
 fn discover(request: &Request, discovery: &Discovery, path: &str) -> Result<Answer, Status> {

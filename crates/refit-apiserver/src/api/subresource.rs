@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 use super::write::{MAX_ATTEMPTS, Refused};
 use super::{Answer, Api, Call, not_allowed};
 use crate::body::{self, media_type};
+use crate::budget::Budget;
 use crate::metadata::text;
 use crate::request::Verb;
 use crate::status::Status;
@@ -52,7 +53,10 @@ impl Api {
         };
         let options = Options::parse(&call.request.query, call.verb, patch == Some(PatchType::Apply))?;
         let fresh = self.shared.entropy.fresh();
-        self.change(call, &options, name, |live| rescale(&self.scene(call, &options, &fresh), live, patch)).await
+        self.change(call, &options, name, |live, budget| {
+            rescale(&self.scene(call, &options, &fresh, budget), live, patch)
+        })
+        .await
     }
 
     /// Deletes a pod unless a budget forbids it. The budget's count and the deletion are two writes, as they are in the
@@ -110,7 +114,7 @@ fn unsupported(call: &Call<'_>) -> Status {
 /// How the pod of an Eviction is to be deleted.
 fn eviction_options(call: &Call<'_>, name: &str) -> Result<DeleteOptions, Status> {
     let encoding = body::encoding(call.request)?;
-    let eviction = body::parse(encoding, &call.request.body).map_err(Status::bad_request)?.value;
+    let eviction = body::parse(encoding, &call.request.body, &Budget::small()).map_err(Status::bad_request)?.value;
     if eviction["kind"].as_str().is_some_and(|kind| kind != "Eviction") {
         return Err(Status::bad_request(format!("not a Eviction object: {}", eviction["kind"])));
     }

@@ -5,17 +5,20 @@ use std::sync::Arc;
 use http::StatusCode;
 use serde_json::Value;
 
+use super::decide::{off_the_threads_of_connections, sized};
 use super::{Answer, Api, Call, DEFINITIONS};
 use crate::body::media_type;
+use crate::budget::Budget;
 use crate::definition;
 use crate::metadata::{is_being_deleted, text};
 use crate::read::View;
 use crate::read::view;
 use crate::request::Verb;
+use crate::resource::built_in;
 use crate::status::{Qualified, Status};
 use crate::store::{Key, Record, Scope, Write, WriteError};
 use crate::write::{
-    Change, Decoded, Fresh, Options, Outcome, PatchType, Scene, create, decode, patch, scale_of, update,
+    Change, Decoded, Fresh, Options, Outcome, PatchType, Scene, create, create_named, decode, patch, scale_of, update,
 };
 
 /// How often a write that named no version is tried again when somebody else was first. With sixteen writers of one
@@ -40,10 +43,13 @@ impl Api {
 
     async fn create(&self, call: &Call<'_>, options: &Options) -> Result<Answer, Status> {
         let mut fresh = self.shared.entropy.fresh();
-        let decoded = decode(&self.scene(call, options, &fresh))?;
+        let decoded = self.decide(call, |budget| decode(&self.scene(call, options, &fresh, budget))).await?;
         let is_generated = text(&decoded.object, "name").is_empty();
         for _ in 0..MAX_NAMES {
-            let outcome = create(&self.scene(call, options, &fresh), decoded.clone())?;
+            let outcome = self.decide(call, |budget| {
+                sized(create(&self.scene(call, options, &fresh, budget), decoded.clone())?, budget)
+            });
+            let outcome = outcome.await?;
             match self.store_new(call, options, outcome).await {
                 Err(Refused::Taken(_)) if is_generated => fresh = self.shared.entropy.fresh(),
                 Err(Refused::Taken(key)) => return Err(self.taken(call, &key, &decoded)),
@@ -57,10 +63,15 @@ impl Api {
     async fn update(&self, call: &Call<'_>, options: &Options) -> Result<Answer, Status> {
         let Some(name) = call.path.name.as_deref() else { return Err(unnamed(call)) };
         let fresh = self.shared.entropy.fresh();
-        let decoded = decode(&self.scene(call, options, &fresh))?;
-        self.change(call, options, name, |live| {
-            let live = live.ok_or_else(|| Status::not_found(call.resource.qualified_plural(), name))?;
-            update(&self.scene(call, options, &fresh), live, decoded.clone())
+        let decoded = self.decide(call, |budget| decode(&self.scene(call, options, &fresh, budget))).await?;
+        let is_made = built_in::is_made_by_update(call.resource) && call.path.subresource.is_none();
+        self.change(call, options, name, |live, budget| {
+            let scene = self.scene(call, options, &fresh, budget);
+            match live {
+                Some(live) => update(&scene, live, decoded.clone()),
+                None if is_made => create_named(&scene, decoded.clone()),
+                None => Err(Status::not_found(call.resource.qualified_plural(), name)),
+            }
         })
         .await
     }
@@ -68,7 +79,10 @@ impl Api {
     async fn patch(&self, call: &Call<'_>, options: &Options, patch_type: PatchType) -> Result<Answer, Status> {
         let Some(name) = call.path.name.as_deref() else { return Err(unnamed(call)) };
         let fresh = self.shared.entropy.fresh();
-        self.change(call, options, name, |live| patch(&self.scene(call, options, &fresh), live, patch_type)).await
+        self.change(call, options, name, |live, budget| {
+            patch(&self.scene(call, options, &fresh, budget), live, patch_type)
+        })
+        .await
     }
 
     /// Decides upon what is there until a decision meets what it was made for.
@@ -77,13 +91,19 @@ impl Api {
         call: &Call<'_>,
         options: &Options,
         name: &str,
-        decide: impl Fn(Option<&Value>) -> Result<Outcome, Status>,
+        decide: impl Fn(Option<&Value>, &Budget) -> Result<Outcome, Status>,
     ) -> Result<Answer, Status> {
         let key = call.key(name);
         for _ in 0..MAX_ATTEMPTS {
             let live = self.shared.store.get(&key);
             let value = live.as_ref().map(|record| view::live(call.resource, record));
-            let outcome = decide(value.as_deref())?;
+            let bytes = live.as_ref().map_or(0, |record| record.json().len());
+            let outcome = self.decide(call, |budget| {
+                // What is there is walked over several times.
+                budget.take_steps(bytes / 2)?;
+                sized(decide(value.as_deref(), budget)?, budget)
+            });
+            let outcome = outcome.await?;
             let stored = match &live {
                 Some(live) => self.store_change(call, options, live, outcome).await,
                 None => self.store_new(call, options, outcome).await,
@@ -108,18 +128,31 @@ impl Api {
             return Err(Refused::Status(status));
         }
         let key = call.key(text(&value, "name"));
-        let namespace = self.namespace(call)?;
         let answer = if options.is_dry_run {
+            self.namespace(call)?;
             if self.shared.store.get(&key).is_some() {
                 return Err(Refused::Taken(key));
             }
             Answer::json(StatusCode::CREATED, &value)
         } else {
-            let value = self.to_stored(call, value);
-            let record = self.commit(Write::create(key, value), namespace).await?;
+            let record = self.commit_new(call, key, value).await?;
             Answer::json_text(StatusCode::CREATED, View::full(call.resource, &record))
         };
         Ok(answer.with_warnings(&warnings))
+    }
+
+    /// Stores a new object while its namespace is there. A namespace that was only changed meanwhile is looked at again.
+    async fn commit_new(&self, call: &Call<'_>, key: Key, value: Value) -> Result<Record, Refused> {
+        let value = self.to_stored(call, value);
+        for _ in 0..MAX_ATTEMPTS {
+            let namespace = self.namespace(call)?;
+            match self.commit(Write::create(key.clone(), value.clone()), namespace).await {
+                Err(Refused::Taken(taken)) if taken != key => {}
+                committed => return committed,
+            }
+        }
+        let about = Qualified { group: "", name: "namespaces" };
+        Err(Refused::Status(Status::modified(about, call.path.namespace.as_deref().unwrap_or_default())))
     }
 
     async fn store_change(
@@ -168,20 +201,16 @@ impl Api {
     pub(super) async fn commit(&self, write: Write, condition: Option<Write>) -> Result<Record, Refused> {
         let key = write.key().clone();
         let is_gone = write.is_delete();
-        let conditional = condition.as_ref().map(|write| write.key().clone());
         let writes = condition.into_iter().chain([write]).collect();
         match self.shared.store.commit(writes).await {
             Ok(records) => {
                 if key.resource() == DEFINITIONS {
-                    self.renew_catalog(&Arc::from(key.cluster()));
+                    off_the_threads_of_connections(|| self.renew_catalog(&Arc::from(key.cluster())));
                 }
                 let written = records.into_iter().next_back();
                 let written = written.ok_or_else(|| Refused::Status(Status::internal("nothing was written")))?;
                 self.shared.attention.written(&written, is_gone);
                 Ok(written)
-            }
-            Err(WriteError::Conflict { key, .. }) if Some(&key) == conditional.as_ref() => {
-                Err(Refused::Status(Status::not_found(Qualified { group: "", name: "namespaces" }, key.name())))
             }
             Err(WriteError::Conflict { key, .. }) => Err(Refused::Taken(key)),
             Err(error) => Err(Refused::Status(Status::internal(error.to_string()))),
@@ -201,7 +230,7 @@ impl Api {
         if is_being_deleted(&record.value()) {
             return Err(Refused::Status(terminating(call, namespace)));
         }
-        Ok(Some(Write::require(key, Some(record.revision()))))
+        Ok(Some(Write::require_or(key, record.revision(), |namespace| !is_being_deleted(namespace))))
     }
 
     /// The refusal of a name that is taken.
@@ -220,7 +249,13 @@ impl Api {
         status
     }
 
-    pub(super) fn scene<'a>(&self, call: &Call<'a>, options: &'a Options, fresh: &'a Fresh) -> Scene<'a> {
+    pub(super) fn scene<'a>(
+        &self,
+        call: &Call<'a>,
+        options: &'a Options,
+        fresh: &'a Fresh,
+        budget: &'a Budget,
+    ) -> Scene<'a> {
         Scene {
             request: call.request,
             path: call.path,
@@ -229,6 +264,7 @@ impl Api {
             now: self.now(),
             fresh,
             has_admission: self.shared.settings.admission,
+            budget,
         }
     }
 }
@@ -256,7 +292,7 @@ impl Call<'_> {
 
 /// Why a decision was not carried out.
 pub(super) enum Refused {
-    /// Somebody else changed the object meanwhile, or made it.
+    /// Somebody else changed the object meanwhile, or made it; or the object that the write depends on.
     Taken(Key),
     Status(Status),
 }

@@ -81,11 +81,18 @@ impl FieldSet {
         }
     }
 
-    /// Takes out everything below an element, and leaves the element.
-    pub fn clear_below(&mut self, element: &PathElement) {
-        if let Ok(at) = self.find(element) {
-            self.nodes[at].below = FieldSet::default();
+    /// The set of these nodes, in whatever order they come. Of elements that repeat, `join` makes one.
+    pub fn of_nodes(mut nodes: Vec<Node>, join: impl Fn(&mut Node, Node)) -> Self {
+        nodes.retain(|node| !node.is_empty());
+        nodes.sort_by(|left, right| left.element.cmp(&right.element));
+        let mut set = Self::default();
+        for node in nodes {
+            match set.nodes.last_mut() {
+                Some(last) if last.element == node.element => join(last, node),
+                _ => set.nodes.push(node),
+            }
         }
+        set
     }
 
     fn attach_between(&mut self, node: Node) {

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 
-use super::field_set::FieldSet;
+use super::field_set::{FieldSet, Node};
 use super::go;
 use super::path::{PathElement, Scalar};
 
@@ -30,14 +30,17 @@ pub fn decode(json: &Value) -> Result<FieldSet, FieldsError> {
         Value::Object(members) => members,
         _ => return Err(FieldsError::NotAnObject),
     };
-    let mut set = FieldSet::default();
+    let mut nodes = Vec::with_capacity(members.len());
     for (key, json) in members.iter().filter(|(key, _)| *key != SELF) {
         let Some(element) = element(key)? else { continue };
         let below = decode(json)?;
         let member = below.is_empty() || json.get(SELF).is_some();
-        set.attach(element, member, below);
+        nodes.push(Node { element, member, below });
     }
-    Ok(set)
+    Ok(FieldSet::of_nodes(nodes, |present, node| {
+        present.member |= node.member;
+        present.below = present.below.union(&node.below);
+    }))
 }
 
 fn level(set: &FieldSet, with_self: bool) -> Map<String, Value> {

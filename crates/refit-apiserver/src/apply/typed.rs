@@ -5,7 +5,7 @@ use std::fmt;
 
 use serde_json::{Map, Value};
 
-use super::field_set::FieldSet;
+use super::field_set::{FieldSet, Node};
 use super::go;
 use super::path::PathElement;
 use super::types::{Items, ScalarType, Shape, Type};
@@ -171,14 +171,10 @@ fn member_fields(members: &Map<String, Value>, of: Type<'_>) -> FieldSet {
 
 /// The items of a list; of items that repeat only that they are there.
 fn item_fields(items: &[Value], of: Type<'_>) -> FieldSet {
-    let mut set = FieldSet::default();
-    for item in items {
-        let Ok(element) = of.identity(item) else { continue };
-        if set.node(&element).is_some() {
-            set.clear_below(&element);
-        } else {
-            set.attach(element, true, below(item, of.item()).1);
-        }
-    }
-    set
+    let node = |item: &Value| {
+        let element = of.identity(item).ok()?;
+        Some(Node { element, member: true, below: below(item, of.item()).1 })
+    };
+    let nodes = items.iter().filter_map(node).collect();
+    FieldSet::of_nodes(nodes, |present, _| present.below = FieldSet::default())
 }

@@ -207,6 +207,12 @@ impl<'s> Type<'s> {
         Ok(PathElement::Key(fields.into()))
     }
 
+    /// How long the text is by which an item is told from the others under this key; what is no text is short.
+    pub fn key_bytes(self, item: &Value, key: &str) -> usize {
+        let value = item.get(key).or_else(|| self.key_default(key));
+        value.and_then(Value::as_str).map_or(0, str::len)
+    }
+
     fn key_default(self, key: &str) -> Option<&'s Value> {
         match self.item() {
             Self::Declared { schema, .. } => schema.properties.get(key)?.default.as_ref(),

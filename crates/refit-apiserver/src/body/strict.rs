@@ -1,9 +1,12 @@
 //! JSON with a memory: which fields were there twice. What is wrong with a text is said as the real server says it.
 
+mod path;
 mod scan;
 
 use serde_json::{Map, Number, Value};
 
+use crate::budget::{BYTES_PER_STEP, Budget, Exceeded, MAX_DEPTH, MEMBER_BYTES, OBJECT_BYTES, VALUE_BYTES};
+use path::{Path, Segment};
 use scan::{Scanner, printed};
 
 /// A value, and the paths of the fields that its text has twice. The last one counts.
@@ -18,33 +21,39 @@ pub struct Parsed {
 
 /// Up to here every whole number is a float: 2^53.
 const LARGEST_EXACT: f64 = 9_007_199_254_740_992.0;
-/// How deep a value may nest. All that is done to values goes as deep as they do, on stacks of two megabytes.
-const MAX_DEPTH: usize = 120;
+/// How many fields are named that are there twice, as on the real server.
+const MAX_DUPLICATES: usize = 100;
+/// How many bytes their names have together; no more are named beyond that.
+const MAX_DUPLICATES_BYTES: usize = 64 * 1024;
 
-pub(super) fn json(text: &[u8]) -> Result<Parsed, String> {
-    let mut reader = Reader { scanner: Scanner::new(text), depth: 0, duplicates: Vec::new(), too_large: None };
-    let value = reader.value("")?;
+pub(super) fn json(text: &[u8], budget: &Budget) -> Result<Parsed, String> {
+    let (path, duplicates) = (Path::default(), Duplicates::default());
+    let mut reader = Reader { scanner: Scanner::new(text), budget, depth: 0, path, duplicates, too_large: None };
+    let value = reader.value()?;
     reader.scanner.end()?;
     match reader.too_large {
         Some(number) => Err(format!("json: cannot unmarshal number {number} into Go value of type float64")),
-        None => Ok(Parsed { value, duplicates: reader.duplicates, repeated: Vec::new() }),
+        None => Ok(Parsed { value, duplicates: reader.duplicates.paths, repeated: Vec::new() }),
     }
 }
 
 struct Reader<'a> {
     scanner: Scanner<'a>,
+    budget: &'a Budget,
     depth: usize,
-    duplicates: Vec<String>,
+    path: Path,
+    duplicates: Duplicates,
     /// A number that no float can be. Errors of syntax are reported before it.
     too_large: Option<String>,
 }
 
 impl Reader<'_> {
-    fn value(&mut self, path: &str) -> Result<Value, String> {
+    fn value(&mut self) -> Result<Value, String> {
+        self.charge(VALUE_BYTES)?;
         Ok(match self.scanner.next_token()? {
-            b'{' => self.nested(b'{', |reader| reader.object(path))?,
-            b'[' => self.nested(b'[', |reader| reader.array(path))?,
-            b'"' => Value::String(self.scanner.string()?),
+            b'{' => self.nested(b'{', Self::object)?,
+            b'[' => self.nested(b'[', Self::array)?,
+            b'"' => Value::String(self.text()?),
             b't' => self.scanner.literal("true").map(|()| Value::Bool(true))?,
             b'f' => self.scanner.literal("false").map(|()| Value::Bool(false))?,
             b'n' => self.scanner.literal("null").map(|()| Value::Null)?,
@@ -54,6 +63,18 @@ impl Reader<'_> {
             }
             other => return Err(format!("invalid character {} looking for beginning of value", printed(other))),
         })
+    }
+
+    /// For a value, and for its path: whoever walks over the object later may write that down.
+    fn charge(&self, bytes: usize) -> Result<(), String> {
+        let taken = self.budget.take_bytes(bytes);
+        taken.and_then(|()| self.budget.take_steps(1 + self.path.bytes / BYTES_PER_STEP)).map_err(too_large)
+    }
+
+    fn text(&mut self) -> Result<String, String> {
+        let text = self.scanner.string()?;
+        self.budget.take_bytes(text.len()).map_err(too_large)?;
+        Ok(text)
     }
 
     fn nested(&mut self, open: u8, read: impl FnOnce(&mut Self) -> Result<Value, String>) -> Result<Value, String> {
@@ -66,24 +87,29 @@ impl Reader<'_> {
         value
     }
 
-    fn object(&mut self, path: &str) -> Result<Value, String> {
+    fn object(&mut self) -> Result<Value, String> {
         let mut members = Map::new();
         let mut next = self.scanner.next_token()?;
         if next == b'}' {
             return Ok(Value::Object(members));
         }
+        self.charge(OBJECT_BYTES)?;
         loop {
             if next != b'"' {
                 return Err(format!("invalid character {} looking for beginning of object key string", printed(next)));
             }
-            let name = self.scanner.string()?;
+            self.charge(MEMBER_BYTES)?;
+            let name = self.text()?;
             self.scanner.expect(b':', "after object key")?;
-            let path = if path.is_empty() { name.clone() } else { format!("{path}.{name}") };
-            if members.contains_key(&name) {
-                self.duplicates.push(path.clone());
+            let is_duplicate = members.contains_key(&name);
+            self.path.enter(Segment::Member(name));
+            if is_duplicate {
+                self.duplicates.add(&self.path);
             }
-            let value = self.value(&path)?;
-            members.insert(name, value);
+            let value = self.value()?;
+            if let Some(Segment::Member(name)) = self.path.leave() {
+                members.insert(name, value);
+            }
             match self.scanner.next_token()? {
                 b',' => next = self.scanner.next_token()?,
                 b'}' => return Ok(Value::Object(members)),
@@ -92,13 +118,15 @@ impl Reader<'_> {
         }
     }
 
-    fn array(&mut self, path: &str) -> Result<Value, String> {
+    fn array(&mut self) -> Result<Value, String> {
         let mut items = Vec::new();
         if self.scanner.skips(b']')? {
             return Ok(Value::Array(items));
         }
         loop {
-            items.push(self.value(&format!("{path}[{}]", items.len()))?);
+            self.path.enter(Segment::Item(items.len()));
+            items.push(self.value()?);
+            self.path.leave();
             match self.scanner.next_token()? {
                 b',' => {}
                 b']' => return Ok(Value::Array(items)),
@@ -124,11 +152,58 @@ impl Reader<'_> {
     }
 }
 
+/// The fields that a text has twice, as far as they are named.
+#[derive(Default)]
+struct Duplicates {
+    paths: Vec<String>,
+    bytes: usize,
+}
+
+impl Duplicates {
+    fn add(&mut self, path: &Path) {
+        if self.paths.len() < MAX_DUPLICATES && self.bytes + path.bytes <= MAX_DUPLICATES_BYTES {
+            self.bytes += path.bytes;
+            self.paths.push(path.to_string());
+        }
+    }
+}
+
+fn too_large(exceeded: Exceeded) -> String {
+    format!("the object is too large: {exceeded}")
+}
+
 #[cfg(test)]
 mod tests {
     use serde_json::json;
 
     use super::*;
+
+    fn json(text: &[u8]) -> Result<Parsed, String> {
+        super::json(text, &Budget::default())
+    }
+
+    #[test]
+    fn members_that_are_there_twice_under_a_long_name_are_named_within_a_bound() {
+        let text = format!(r#"{{"{}": {{{}"a": 1}}}}"#, "k".repeat(100_000), r#""a":1,"#.repeat(1_000));
+        let parsed = json(text.as_bytes()).expect("it must parse");
+        assert!(parsed.duplicates.is_empty(), "{}", parsed.duplicates.len());
+        let text = format!(r#"{{{}"a": 1}}"#, r#""a":1,"#.repeat(1 << 17));
+        assert_eq!(json(text.as_bytes()).expect("it must parse").duplicates, vec!["a"; MAX_DUPLICATES]);
+    }
+
+    #[test]
+    fn a_long_name_over_a_long_list_is_refused_early() {
+        let text = format!(r#"{{"{}": [{}1]}}"#, "k".repeat(1 << 20), "1,".repeat(1 << 20));
+        let refused = super::json(text.as_bytes(), &Budget::small()).map(|parsed| parsed.value);
+        assert_eq!(refused, Err("the object is too large: it would take too many steps".to_owned()));
+    }
+
+    #[test]
+    fn a_body_of_tiny_objects_is_refused_before_it_takes_up_memory() {
+        let text = format!("[{}1]", r#"{"":0},"#.repeat(30_000));
+        let refused = super::json(text.as_bytes(), &Budget::small()).map(|parsed| parsed.value);
+        assert_eq!(refused, Err("the object is too large: it would take up too much memory".to_owned()));
+    }
 
     #[test]
     fn the_last_of_two_counts_and_both_are_reported() {

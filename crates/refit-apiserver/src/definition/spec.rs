@@ -3,20 +3,20 @@
 use serde_json::Value;
 
 use super::{is_established, list, text};
-use crate::field_error::FieldError;
+use crate::field_error::{FieldError, FieldErrors};
 use crate::metadata::names::NameRule;
 
 /// The annotation by which definitions in Kubernetes' own groups say who approved them.
 const APPROVAL: &str = "api-approved.kubernetes.io";
 const POLICY: &str = "see https://github.com/kubernetes/enhancements/pull/1111";
 
-pub(super) fn errors(new: &Value, old: Option<&Value>) -> Vec<FieldError> {
+pub(super) fn errors(new: &Value, old: Option<&Value>) -> FieldErrors {
     let spec = &new["spec"];
     let identity = identity_error(new).filter(|_| old.is_none());
-    let mut errors: Vec<FieldError> = identity.into_iter().collect();
+    let mut errors: FieldErrors = identity.into_iter().collect();
     errors.extend(group_error(text(&spec["group"])));
     errors.extend(scope_error(text(&spec["scope"])));
-    errors.extend(name_errors(&spec["names"]));
+    errors.merge(name_errors(&spec["names"]));
     errors.extend(conversion_error(&spec["conversion"]));
     if spec["preserveUnknownFields"] == true {
         let detail =
@@ -24,7 +24,7 @@ pub(super) fn errors(new: &Value, old: Option<&Value>) -> Vec<FieldError> {
         errors.push(FieldError::invalid("spec.preserveUnknownFields", true, detail));
     }
     if let Some(old) = old {
-        errors.extend(change_errors(new, old));
+        errors.merge(change_errors(new, old));
     }
     errors
 }
@@ -58,9 +58,9 @@ fn scope_error(scope: &str) -> Option<FieldError> {
     }
 }
 
-fn name_errors(names: &Value) -> Vec<FieldError> {
+fn name_errors(names: &Value) -> FieldErrors {
     let at = |name: &str| format!("spec.names.{name}");
-    let mut errors = Vec::new();
+    let mut errors = FieldErrors::default();
     for name in ["plural", "singular", "kind", "listKind"] {
         if text(&names[name]).is_empty() {
             errors.push(FieldError::required(at(name), ""));
@@ -74,13 +74,12 @@ fn name_errors(names: &Value) -> Vec<FieldError> {
         errors.extend(label_error(at(name), text(&names[name]), mixed));
     }
     for part in ["shortNames", "categories"] {
-        for (index, name) in list(&names[part]).iter().enumerate() {
-            errors.extend(label_error(format!("spec.names.{part}[{index}]"), text(name), ""));
-        }
+        let named = list(&names[part]).iter().enumerate();
+        errors.extend(named.filter_map(|(index, name)| label_error(at(&format!("{part}[{index}]")), text(name), "")));
     }
     if names["kind"] == names["listKind"] && !text(&names["kind"]).is_empty() {
         let detail = "kind and listKind may not be the same";
-        errors.push(FieldError::invalid(at("listKind"), names["listKind"].clone(), detail));
+        errors.push(FieldError::invalid(at("listKind"), &names["listKind"], detail));
     }
     errors
 }
@@ -107,7 +106,7 @@ fn conversion_error(conversion: &Value) -> Option<FieldError> {
 }
 
 /// What never changes, and what does not change once objects may be there.
-fn change_errors(new: &Value, old: &Value) -> Vec<FieldError> {
+fn change_errors(new: &Value, old: &Value) -> FieldErrors {
     let settled: &[&[&str]] = if is_established(old) { &[&["scope"], &["names", "kind"]] } else { &[] };
     let always: &[&[&str]] = &[&["group"], &["names", "plural"]];
     let at =

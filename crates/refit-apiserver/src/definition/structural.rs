@@ -1,10 +1,10 @@
 //! What makes a schema structural: every field has one type, said once, and what validates only is told apart from it.
 
-use regex::Regex;
 use serde_json::{Value, json};
 
 use super::{list, text};
-use crate::field_error::FieldError;
+use crate::field_error::{FieldError, FieldErrors};
+use crate::schema::pattern;
 
 /// Where in a schema a node is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -29,7 +29,10 @@ const STRUCTURE_ONLY: [(&str, &str); 10] = [
 ];
 
 /// Fields without a type, and further conditions that say more than conditions may.
-pub(super) fn shape_errors(schema: &Value, level: Level, path: &str, errors: &mut Vec<FieldError>) {
+pub(super) fn shape_errors(schema: &Value, level: Level, path: &str, errors: &mut FieldErrors) {
+    if errors.is_closed() {
+        return;
+    }
     let at = |name: &str| format!("{path}.{name}");
     let kind = text(&schema["type"]);
     if kind == "array" && !schema["items"].is_object() {
@@ -58,7 +61,7 @@ pub(super) fn shape_errors(schema: &Value, level: Level, path: &str, errors: &mu
     }
 }
 
-fn type_errors(schema: &Value, level: Level, path: &str, errors: &mut Vec<FieldError>) {
+fn type_errors(schema: &Value, level: Level, path: &str, errors: &mut FieldErrors) {
     let field = format!("{path}.type");
     let kind = text(&schema["type"]);
     let is_open =
@@ -81,7 +84,7 @@ fn type_errors(schema: &Value, level: Level, path: &str, errors: &mut Vec<FieldE
     }
 }
 
-fn extension_errors(schema: &Value, path: &str, errors: &mut Vec<FieldError>) {
+fn extension_errors(schema: &Value, path: &str, errors: &mut FieldErrors) {
     const EMBEDDED: &str = "x-kubernetes-embedded-resource";
     const OPEN: &str = "x-kubernetes-preserve-unknown-fields";
     let at = |name: &str| format!("{path}.{name}");
@@ -105,7 +108,7 @@ fn extension_errors(schema: &Value, path: &str, errors: &mut Vec<FieldError>) {
 
 /// Further conditions on a field. `skips`: the alternatives that say "integer or string" are allowed, here and in the
 /// first of several conditions.
-fn condition_errors(schema: &Value, skips: (bool, bool), path: &str, errors: &mut Vec<FieldError>) {
+fn condition_errors(schema: &Value, skips: (bool, bool), path: &str, errors: &mut FieldErrors) {
     let (skips_any, skips_first) = skips;
     for name in ["anyOf", "allOf", "oneOf"] {
         if name == "anyOf" && skips_any {
@@ -120,17 +123,18 @@ fn condition_errors(schema: &Value, skips: (bool, bool), path: &str, errors: &mu
         nested_errors(&schema["not"], false, false, &format!("{path}.not"), errors);
     }
     if let Some(pattern) = schema["pattern"].as_str()
-        && let Err(error) = Regex::new(pattern)
+        && let Some(reason) = pattern::error(pattern)
     {
-        let reason = error.to_string();
-        let reason = reason.lines().last().unwrap_or_default().trim_start_matches("error: ").to_owned();
         let detail =
             format!("must be a valid regular expression, but isn't: error parsing regexp: {reason}: `{pattern}`");
         errors.push(FieldError::invalid(format!("{path}.pattern"), pattern, detail));
     }
 }
 
-fn nested_errors(nested: &Value, skips_any: bool, allows_rules: bool, path: &str, errors: &mut Vec<FieldError>) {
+fn nested_errors(nested: &Value, skips_any: bool, allows_rules: bool, path: &str, errors: &mut FieldErrors) {
+    if errors.is_closed() {
+        return;
+    }
     let at = |name: &str| format!("{path}.{name}");
     condition_errors(nested, (skips_any, false), path, errors);
     for (name, member) in nested["properties"].as_object().into_iter().flatten() {
@@ -159,7 +163,7 @@ fn nested_errors(nested: &Value, skips_any: bool, allows_rules: bool, path: &str
 }
 
 /// What every object has is known already; a schema may only narrow its name.
-fn metadata_errors(schema: &Value, level: Level, path: &str, errors: &mut Vec<FieldError>) {
+fn metadata_errors(schema: &Value, level: Level, path: &str, errors: &mut FieldErrors) {
     let members = &schema["properties"];
     for name in ["kind", "apiVersion"] {
         if let Some(member) = members.get(name).filter(|member| member["type"] != "string") {

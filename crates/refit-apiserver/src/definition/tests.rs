@@ -21,7 +21,7 @@ fn definition(change: impl Fn(&mut Value)) -> Value {
 }
 
 fn messages(definition: &Value, old: Option<&Value>) -> Vec<String> {
-    validate(definition, old).iter().map(ToString::to_string).collect()
+    validate(definition, old, &Budget::default()).iter().map(ToString::to_string).collect()
 }
 
 fn check(change: impl Fn(&mut Value), expected: &[&str]) {

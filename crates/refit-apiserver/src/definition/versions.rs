@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use serde_json::Value;
 
 use super::{list, quoted, text, version_path};
-use crate::field_error::FieldError;
+use crate::field_error::{FieldError, FieldErrors};
 use crate::metadata::names::NameRule;
 use crate::schema::{Definitions, Kind, Schema, parse};
 
@@ -14,9 +14,9 @@ const COLUMN_FORMATS: [&str; 8] = ["byte", "date", "date-time", "double", "float
 /// How many fields of a kind can be selected by.
 const MAX_SELECTABLE_FIELDS: usize = 8;
 
-pub(super) fn errors(definition: &Value) -> Vec<FieldError> {
+pub(super) fn errors(definition: &Value) -> FieldErrors {
     let versions = list(&definition["spec"]["versions"]);
-    let mut errors: Vec<FieldError> = Vec::new();
+    let mut errors = FieldErrors::default();
     for (index, version) in versions.iter().enumerate() {
         let name = text(&version["name"]);
         let problems: Vec<String> = NameRule::Label1035.problems(name).collect();
@@ -26,23 +26,26 @@ pub(super) fn errors(definition: &Value) -> Vec<FieldError> {
         if version["deprecationWarning"].is_string() && version["deprecated"] != true {
             let field = format!("spec.versions[{index}].deprecationWarning");
             let detail = "can only be set for deprecated versions";
-            errors.push(FieldError::invalid(field, version["deprecationWarning"].clone(), detail));
+            errors.push(FieldError::invalid(field, &version["deprecationWarning"], detail));
         }
     }
-    errors.extend(storage_errors(versions));
+    errors.merge(storage_errors(versions));
     for (index, version) in distinct(versions, "subresources") {
         let path = version_path(versions, index, "subresources", "subresources");
-        errors.extend(scale_errors(&version["subresources"]["scale"], &path));
+        errors.merge(scale_errors(&version["subresources"]["scale"], &path));
     }
     for (index, version) in distinct(versions, "additionalPrinterColumns") {
         let path = version_path(versions, index, "additionalPrinterColumns", "additionalPrinterColumns");
         for (at, column) in list(&version["additionalPrinterColumns"]).iter().enumerate() {
-            errors.extend(column_errors(column, &format!("{path}[{at}]")));
+            errors.merge(column_errors(column, &format!("{path}[{at}]")));
+            if errors.is_closed() {
+                return errors;
+            }
         }
     }
     for (index, version) in distinct(versions, "selectableFields") {
         errors
-            .extend(selectable_errors(version, &version_path(versions, index, "selectableFields", "selectableFields")));
+            .merge(selectable_errors(version, &version_path(versions, index, "selectableFields", "selectableFields")));
     }
     errors
 }
@@ -54,8 +57,8 @@ pub(super) fn distinct<'a>(versions: &'a [Value], part: &str) -> impl Iterator<I
     versions.iter().enumerate().take(count)
 }
 
-fn storage_errors(versions: &[Value]) -> Vec<FieldError> {
-    let mut errors = Vec::new();
+fn storage_errors(versions: &[Value]) -> FieldErrors {
+    let mut errors = FieldErrors::default();
     let shown = format!("[{}]", versions.iter().map(shown).collect::<Vec<_>>().join(","));
     let names: BTreeSet<&str> = versions.iter().map(|version| text(&version["name"])).collect();
     if names.len() < versions.len() {
@@ -81,16 +84,16 @@ fn shown(version: &Value) -> String {
 }
 
 /// What was ever stored must stay readable.
-pub(super) fn stored_errors(definition: &Value) -> Vec<FieldError> {
+pub(super) fn stored_errors(definition: &Value) -> FieldErrors {
     const FIELD: &str = "status.storedVersions";
     let stored = list(&definition["status"]["storedVersions"]);
     if stored.is_empty() {
-        return vec![FieldError::invalid(FIELD, Value::Null, "must have at least one stored version")];
+        return FieldError::invalid(FIELD, Value::Null, "must have at least one stored version").into();
     }
     let versions = list(&definition["spec"]["versions"]);
     let missing =
         stored.iter().enumerate().filter(|(_, name)| !versions.iter().any(|version| version["name"] == **name));
-    let mut errors: Vec<FieldError> = missing
+    let mut errors: FieldErrors = missing
         .map(|(index, name)| {
             let version = text(name);
             let detail = format!(
@@ -102,14 +105,14 @@ pub(super) fn stored_errors(definition: &Value) -> Vec<FieldError> {
     let storage = versions.iter().find(|version| version["storage"] == true);
     if let Some(storage) = storage.filter(|storage| !stored.contains(&storage["name"])) {
         let detail = format!("must have the storage version {}", text(&storage["name"]));
-        errors.push(FieldError::invalid(FIELD, stored.to_vec(), detail));
+        errors.push(FieldError::invalid(FIELD, stored, detail));
     }
     errors
 }
 
-fn scale_errors(scale: &Value, path: &str) -> Vec<FieldError> {
+fn scale_errors(scale: &Value, path: &str) -> FieldErrors {
     if !scale.is_object() {
-        return Vec::new();
+        return FieldErrors::default();
     }
     let rules: [(&str, &[&str], &str); 3] = [
         ("specReplicasPath", &[".spec."], "should be a json path under .spec"),
@@ -134,8 +137,8 @@ fn not_simple(field: String, value: &str) -> FieldError {
     FieldError::invalid(field, value, "must be a simple json path starting with .")
 }
 
-fn column_errors(column: &Value, path: &str) -> Vec<FieldError> {
-    let mut errors = Vec::new();
+fn column_errors(column: &Value, path: &str) -> FieldErrors {
+    let mut errors = FieldErrors::default();
     let (kind, format, json_path) = (text(&column["type"]), text(&column["format"]), text(&column["jsonPath"]));
     let types = format!("must be one of {}", COLUMN_TYPES.join(","));
     if text(&column["name"]).is_empty() {
@@ -158,9 +161,9 @@ fn column_errors(column: &Value, path: &str) -> Vec<FieldError> {
     errors
 }
 
-fn selectable_errors(version: &Value, path: &str) -> Vec<FieldError> {
+fn selectable_errors(version: &Value, path: &str) -> FieldErrors {
     let schema = parse(&version["schema"]["openAPIV3Schema"], &Definitions::new());
-    let mut errors = Vec::new();
+    let mut errors = FieldErrors::default();
     let mut seen = BTreeSet::new();
     for (index, selectable) in list(&version["selectableFields"]).iter().enumerate() {
         let field = format!("{path}[{index}].jsonPath");
@@ -168,6 +171,9 @@ fn selectable_errors(version: &Value, path: &str) -> Vec<FieldError> {
         errors.extend(selectable_error(&schema, json_path, &field));
         if !json_path.is_empty() && !seen.insert(json_path) {
             errors.push(FieldError::duplicate(field, json_path));
+        }
+        if errors.is_closed() {
+            return errors;
         }
     }
     if seen.len() > MAX_SELECTABLE_FIELDS {

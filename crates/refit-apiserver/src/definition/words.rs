@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::structural::wrong_type;
 use super::{list, text};
-use crate::field_error::FieldError;
+use crate::field_error::{FieldError, FieldErrors};
 
 const TYPES: [&str; 6] = ["array", "boolean", "integer", "number", "object", "string"];
 const SCALARS: [&str; 4] = ["boolean", "integer", "number", "string"];
@@ -15,7 +15,10 @@ const UNKNOWN_WORDS: [&str; 6] = ["id", "additionalItems", "patternProperties", 
 const REASONS: [&str; 4] = ["FieldValueDuplicate", "FieldValueForbidden", "FieldValueInvalid", "FieldValueRequired"];
 
 /// Words that are not supported, or not beside each other.
-pub(super) fn errors(schema: &Value, path: &str, errors: &mut Vec<FieldError>) {
+pub(super) fn errors(schema: &Value, path: &str, errors: &mut FieldErrors) {
+    if errors.is_closed() {
+        return;
+    }
     let at = |name: &str| format!("{path}.{name}");
     for word in UNKNOWN_WORDS.into_iter().filter(|word| schema.get(word).is_some()) {
         errors.push(FieldError::forbidden(at(word), format!("{word} is not supported")));
@@ -67,7 +70,7 @@ fn children(schema: &Value) -> Vec<(String, &Value)> {
     children
 }
 
-fn map_type_errors(schema: &Value, path: &str, errors: &mut Vec<FieldError>) {
+fn map_type_errors(schema: &Value, path: &str, errors: &mut FieldErrors) {
     const WORD: &str = "x-kubernetes-map-type";
     let Some(map_type) = schema.get(WORD) else { return };
     if schema["type"] != "object" {
@@ -75,11 +78,11 @@ fn map_type_errors(schema: &Value, path: &str, errors: &mut Vec<FieldError>) {
     }
     if !matches!(text(map_type), "atomic" | "granular") {
         let field = format!("{path}.{WORD}");
-        errors.push(FieldError::not_supported(field, map_type.clone(), &["atomic", "granular"]));
+        errors.push(FieldError::not_supported(field, map_type, &["atomic", "granular"]));
     }
 }
 
-fn list_type_errors(schema: &Value, path: &str, errors: &mut Vec<FieldError>) {
+fn list_type_errors(schema: &Value, path: &str, errors: &mut FieldErrors) {
     const WORD: &str = "x-kubernetes-list-type";
     const KEYS: &str = "x-kubernetes-list-map-keys";
     let list_type = text(&schema[WORD]);
@@ -89,7 +92,7 @@ fn list_type_errors(schema: &Value, path: &str, errors: &mut Vec<FieldError>) {
         errors.push(wrong_type(schema, path, "must be array if x-kubernetes-list-type is specified"));
     }
     if schema.get(WORD).is_some() && !matches!(list_type, "atomic" | "set" | "map") {
-        errors.push(FieldError::not_supported(at(WORD), schema[WORD].clone(), &["atomic", "set", "map"]));
+        errors.push(FieldError::not_supported(at(WORD), &schema[WORD], &["atomic", "set", "map"]));
     }
     if !keys.is_empty() && list_type != "map" {
         let detail = "must be map if x-kubernetes-list-map-keys is non-empty";
@@ -114,7 +117,7 @@ fn list_type_errors(schema: &Value, path: &str, errors: &mut Vec<FieldError>) {
 }
 
 /// The elements of a set are told apart as wholes.
-fn set_errors(items: &Value, path: &str, errors: &mut Vec<FieldError>) {
+fn set_errors(items: &Value, path: &str, errors: &mut FieldErrors) {
     let detail = "must be atomic as item of a list with x-kubernetes-list-type=set";
     let word = match text(&items["type"]) {
         "array" if items["x-kubernetes-list-type"] != "atomic" && items.get("x-kubernetes-list-type").is_some() => {
@@ -123,10 +126,10 @@ fn set_errors(items: &Value, path: &str, errors: &mut Vec<FieldError>) {
         "object" if items["x-kubernetes-map-type"] != "atomic" => "x-kubernetes-map-type",
         _ => return,
     };
-    errors.push(FieldError::invalid(format!("{path}.items.{word}"), items[word].clone(), detail));
+    errors.push(FieldError::invalid(format!("{path}.items.{word}"), &items[word], detail));
 }
 
-fn key_errors(schema: &Value, path: &str, keys: &[Value], errors: &mut Vec<FieldError>) {
+fn key_errors(schema: &Value, path: &str, keys: &[Value], errors: &mut FieldErrors) {
     const KEYS: &str = "x-kubernetes-list-map-keys";
     let items = &schema["items"];
     if !items.is_object() {
@@ -136,7 +139,7 @@ fn key_errors(schema: &Value, path: &str, keys: &[Value], errors: &mut Vec<Field
     }
     if items["type"] != "object" {
         let detail = "must be object if parent array's x-kubernetes-list-type is map";
-        errors.push(FieldError::invalid(format!("{path}.items.type"), items["type"].clone(), detail));
+        errors.push(FieldError::invalid(format!("{path}.items.type"), &items["type"], detail));
     }
     let mut seen = BTreeSet::new();
     for key in keys.iter().map(text) {
@@ -144,10 +147,10 @@ fn key_errors(schema: &Value, path: &str, keys: &[Value], errors: &mut Vec<Field
         let at = |name: &str| format!("{path}.items.properties[{key}].{name}");
         if !property.is_object() {
             let detail = "entries must all be names of item properties";
-            errors.push(FieldError::invalid(format!("{path}.{KEYS}"), keys.to_vec(), detail));
+            errors.push(FieldError::invalid(format!("{path}.{KEYS}"), keys, detail));
         } else if !SCALARS.contains(&text(&property["type"])) {
             let detail = "must be a scalar type if parent array's x-kubernetes-list-type is map";
-            errors.push(FieldError::invalid(at("type"), property["type"].clone(), detail));
+            errors.push(FieldError::invalid(at("type"), &property["type"], detail));
         } else {
             let of_key = "this property is in x-kubernetes-list-map-keys, so it";
             if property.get("default").is_none() && !list(&items["required"]).iter().any(|name| name == key) {
@@ -160,12 +163,12 @@ fn key_errors(schema: &Value, path: &str, keys: &[Value], errors: &mut Vec<Field
         }
         if !seen.insert(key) {
             let detail = "must not contain duplicate entries";
-            errors.push(FieldError::invalid(format!("{path}.{KEYS}"), keys.to_vec(), detail));
+            errors.push(FieldError::invalid(format!("{path}.{KEYS}"), keys, detail));
         }
     }
 }
 
-fn rule_errors(schema: &Value, path: &str, errors: &mut Vec<FieldError>) {
+fn rule_errors(schema: &Value, path: &str, errors: &mut FieldErrors) {
     for (index, rule) in list(&schema["x-kubernetes-validations"]).iter().enumerate() {
         let at = |name: &str| format!("{path}.x-kubernetes-validations[{index}].{name}");
         let has_lines = |name: &str| text(&rule[name]).trim().contains('\n');
@@ -175,9 +178,9 @@ fn rule_errors(schema: &Value, path: &str, errors: &mut Vec<FieldError>) {
         if text(&rule["rule"]).trim().is_empty() {
             errors.push(FieldError::required(at("rule"), "rule is not specified"));
         } else if is_blank("message") {
-            errors.push(FieldError::invalid(at("message"), rule["message"].clone(), "must be non-empty if specified"));
+            errors.push(FieldError::invalid(at("message"), &rule["message"], "must be non-empty if specified"));
         } else if has_lines("message") {
-            errors.push(FieldError::invalid(at("message"), rule["message"].clone(), "must not contain line breaks"));
+            errors.push(FieldError::invalid(at("message"), &rule["message"], "must not contain line breaks"));
         } else if has_lines("rule") && text(&rule["message"]).is_empty() {
             let detail = "message must be specified if rule contains line breaks";
             errors.push(FieldError::required(at("message"), detail));
@@ -187,7 +190,7 @@ fn rule_errors(schema: &Value, path: &str, errors: &mut Vec<FieldError>) {
             errors.push(FieldError::required(at("messageExpression"), detail));
         }
         if let Some(reason) = rule.get("reason").filter(|reason| !REASONS.contains(&text(reason))) {
-            errors.push(FieldError::not_supported(at("reason"), reason.clone(), &REASONS));
+            errors.push(FieldError::not_supported(at("reason"), reason, &REASONS));
         }
     }
 }

@@ -5,11 +5,11 @@ use std::collections::BTreeSet;
 use serde_json::Value;
 
 use super::{finalizers, is_being_deleted, maps, owners, text};
-use crate::field_error::FieldError;
+use crate::field_error::{FieldError, FieldErrors, Quoted};
 
 /// What is wrong with the metadata of an object that replaces another. The version is judged before.
-pub fn validate_change(new: &Value, old: &Value) -> Vec<FieldError> {
-    let mut errors = Vec::new();
+pub fn validate_change(new: &Value, old: &Value) -> FieldErrors {
+    let mut errors = FieldErrors::default();
     if is_being_deleted(old) {
         errors.extend(new_finalizers(new, old));
     }
@@ -19,16 +19,16 @@ pub fn validate_change(new: &Value, old: &Value) -> Vec<FieldError> {
     for name in ["name", "namespace", "uid", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds"] {
         let (new, old) = (&new["metadata"][name], &old["metadata"][name]);
         if new != old {
-            errors.push(FieldError::invalid(format!("metadata.{name}"), new.clone(), "field is immutable"));
+            errors.push(FieldError::invalid(format!("metadata.{name}"), new, "field is immutable"));
         }
     }
-    errors.extend(maps(new));
-    errors.extend(owners(&new["metadata"]["ownerReferences"]));
+    errors.merge(maps(new));
+    errors.merge(owners(&new["metadata"]["ownerReferences"]));
     errors
 }
 
 /// A write that must say which version it replaces, and does not.
-pub fn unversioned(value: impl Into<Value>) -> FieldError {
+pub fn unversioned(value: impl Into<Quoted>) -> FieldError {
     FieldError::invalid("metadata.resourceVersion", value, "must be specified for an update")
 }
 

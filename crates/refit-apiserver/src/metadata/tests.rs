@@ -2,7 +2,7 @@ use serde_json::{Value, json};
 
 use super::names::NameRule;
 use super::{validate, validate_change};
-use crate::field_error::FieldError;
+use crate::field_error::{FieldError, FieldErrors};
 
 fn fields(errors: &[FieldError]) -> Vec<(&str, &str)> {
     errors.iter().map(|error| (error.field.as_str(), error.detail.as_str())).collect()
@@ -64,7 +64,7 @@ fn identity_does_not_change_and_a_deleted_object_gets_no_finalizers() {
     let old = json!({"metadata": {"name": "a", "uid": "1", "resourceVersion": "5", "finalizers": ["a/b"],
         "deletionTimestamp": "2026-01-01T00:00:00Z"}});
     let mut new = old.clone();
-    assert_eq!(validate_change(&new, &old), []);
+    assert_eq!(validate_change(&new, &old), FieldErrors::default());
     new["metadata"]["uid"] = "2".into();
     new["metadata"]["finalizers"] = json!(["a/b", "c/d"]);
     let errors = validate_change(&new, &old);

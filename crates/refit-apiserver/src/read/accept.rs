@@ -23,6 +23,22 @@ pub struct Form<'a> {
     pub kind: &'a str,
 }
 
+/// The versions in which `Table` and `PartialObjectMetadata` are served. Older clients ask for the older one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum MetaVersion {
+    V1,
+    V1Beta1,
+}
+
+impl MetaVersion {
+    pub fn api_version(self) -> &'static str {
+        match self {
+            Self::V1 => "meta.k8s.io/v1",
+            Self::V1Beta1 => "meta.k8s.io/v1beta1",
+        }
+    }
+}
+
 impl<'a> Form<'a> {
     /// No conversion.
     pub fn is_none(self) -> bool {
@@ -33,8 +49,13 @@ impl<'a> Form<'a> {
     pub fn of_objects(self) -> Option<&'a str> {
         let is_known = matches!(self.kind, "Table" | "PartialObjectMetadata" | "PartialObjectMetadataList")
             && self.group == "meta.k8s.io"
-            && self.version == "v1";
+            && matches!(self.version, "v1" | "v1beta1");
         (self.is_none() || is_known).then_some(self.kind)
+    }
+
+    /// The version of the kind that objects are asked for as. Both have the same fields.
+    pub fn meta_version(self) -> MetaVersion {
+        if self.version == "v1beta1" { MetaVersion::V1Beta1 } else { MetaVersion::V1 }
     }
 }
 

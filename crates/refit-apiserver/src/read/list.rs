@@ -12,7 +12,8 @@ use serde_json::json;
 use super::selector::Selector;
 use super::view::Page;
 use crate::body::{self, Encoding};
-use crate::field_error::FieldError;
+use crate::budget::Budget;
+use crate::field_error::{FieldError, FieldErrors};
 use crate::request::{Query, Verb};
 use crate::status::Status;
 use crate::store::{ListError, Record, Revision, Snapshot};
@@ -107,12 +108,12 @@ fn go_reason(error: &ParseIntError) -> &'static str {
     }
 }
 
-fn match_errors(version: &str, matching: &str, token: &str) -> Vec<FieldError> {
+fn match_errors(version: &str, matching: &str, token: &str) -> FieldErrors {
     const FIELD: &str = "resourceVersionMatch";
     if matching.is_empty() {
-        return Vec::new();
+        return FieldErrors::default();
     }
-    let mut errors = Vec::new();
+    let mut errors = FieldErrors::default();
     if version.is_empty() {
         let detail = "resourceVersionMatch is forbidden unless resourceVersion is provided";
         errors.push(FieldError::forbidden(FIELD, detail));
@@ -140,7 +141,7 @@ impl Position {
         let invalid =
             |why: &str| Status::bad_request(format!("invalid continue token: continue key is not valid: {why}"));
         let bytes = LENIENT.decode(token).map_err(|_| invalid("illegal base64 data"))?;
-        let value = body::parse(Encoding::Json, &bytes).map_err(|error| invalid(&error))?.value;
+        let value = body::parse(Encoding::Json, &bytes, &Budget::small()).map_err(|error| invalid(&error))?.value;
         let format = value["v"].as_str().unwrap_or_default().to_owned();
         let position = serde_json::from_value(value).ok().filter(|position: &Self| position.format == FORMAT);
         position.ok_or_else(|| invalid(&format!("server does not recognize this encoded version {format}")))

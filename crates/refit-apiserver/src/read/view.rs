@@ -2,14 +2,15 @@
 
 use std::sync::Arc;
 
-use bytes::{BufMut, Bytes, BytesMut};
+use bytes::Bytes;
 use http::StatusCode;
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
-use super::accept::{self, Form};
+use super::accept::{self, MetaVersion};
 use super::bare;
 use crate::body::Encoding;
+use crate::budget::Budget;
 use crate::request::Request;
 use crate::resource::{Resource, event};
 use crate::schema::{prune, set_defaults};
@@ -17,7 +18,6 @@ use crate::status::Status;
 use crate::store::{Record, Revision};
 use crate::table::{IncludeObject, Printer};
 
-const META_VERSION: &str = "meta.k8s.io/v1";
 const SERVED: &str = "application/json, application/yaml";
 const SERVED_TO_WATCHES: &str = "application/json;stream=watch";
 
@@ -26,9 +26,9 @@ const SERVED_TO_WATCHES: &str = "application/json;stream=watch";
 pub enum View {
     Full,
     /// `PartialObjectMetadata`: kind and metadata.
-    Metadata,
+    Metadata(MetaVersion),
     /// Rows of cells, and how much of each object goes with its row.
-    Table(IncludeObject),
+    Table(MetaVersion, IncludeObject),
 }
 
 impl View {
@@ -62,12 +62,13 @@ impl View {
     ) -> Result<(Self, &'a str), Status> {
         let wishes = accept::wishes(request);
         let served_wishes = wishes.iter().filter(|wish| is_served(wish.encoding));
-        let kind = served_wishes.map(|wish| wish.form).find_map(Form::of_objects);
-        let kind = kind.ok_or_else(|| accept::not_acceptable(served))?;
+        let mut forms = served_wishes.map(|wish| wish.form);
+        let found = forms.find_map(|form| form.of_objects().map(|kind| (kind, form.meta_version())));
+        let (kind, version) = found.ok_or_else(|| accept::not_acceptable(served))?;
         let view = match kind {
             "" => Self::Full,
-            "Table" => Self::Table(include_object(request)?),
-            _ => Self::Metadata,
+            "Table" => Self::Table(version, include_object(request)?),
+            _ => Self::Metadata(version),
         };
         Ok((view, kind))
     }
@@ -84,16 +85,16 @@ impl View {
     pub fn object(self, resource: &Resource, record: &Record, now: Timestamp) -> Bytes {
         match self {
             Self::Full => Self::full(resource, record),
-            Self::Metadata => metadata_only(&current(resource, record)).to_string().into(),
-            Self::Table(_) => self.table_of(resource, &current(resource, record), now, true).to_string().into(),
+            Self::Metadata(version) => metadata_only(&current(resource, record), version).to_string().into(),
+            Self::Table(..) => self.table_of(resource, &current(resource, record), now, true).to_string().into(),
         }
     }
 
     /// What a watch sends of one object. Only the first table of a watch defines its columns.
     pub fn event(self, resource: &Resource, record: &Record, now: Timestamp, is_first: bool) -> Bytes {
         match self {
-            Self::Table(_) => self.table_of(resource, &current(resource, record), now, is_first).to_string().into(),
-            Self::Full | Self::Metadata => self.object(resource, record, now),
+            Self::Table(..) => self.table_of(resource, &current(resource, record), now, is_first).to_string().into(),
+            Self::Full | Self::Metadata(_) => self.object(resource, record, now),
         }
     }
 
@@ -102,43 +103,29 @@ impl View {
         let object = json!({"kind": resource.kind, "apiVersion": resource.api_version(), "metadata": metadata});
         match self {
             Self::Full => object,
-            Self::Metadata => metadata_only(&object),
-            Self::Table(_) => self.table_of(resource, &object, now, is_first),
+            Self::Metadata(version) => metadata_only(&object, version),
+            Self::Table(..) => self.table_of(resource, &object, now, is_first),
         }
     }
 
-    /// The text of a list.
-    pub fn list(
+    /// Whether an object is shown as it is stored.
+    pub fn is_plain(self, resource: &Resource, record: &Record) -> bool {
+        self == Self::Full && is_current(resource, record)
+    }
+
+    /// The text of one object as it stands in a list.
+    pub fn item(
         self,
-        resource: &Resource,
-        records: &[Record],
-        (revision, page): (Revision, &Page),
+        (resource, printer): (&Resource, &Printer<'_>),
+        record: &Record,
         now: Timestamp,
+        budget: &Budget,
     ) -> Bytes {
-        let metadata = page.metadata(resource, revision);
-        let (api_version, kind) = match self {
-            Self::Full => (resource.api_version(), resource.list_kind.as_str()),
-            Self::Metadata => (META_VERSION.to_owned(), "PartialObjectMetadataList"),
-            Self::Table(_) => {
-                let rows = records.iter().map(|record| current(resource, record));
-                return self.table(resource, rows, &metadata, (now, true)).to_string().into();
-            }
-        };
-        let mut text =
-            BytesMut::with_capacity(256 + records.iter().map(|record| record.json().len() + 1).sum::<usize>());
-        text.put_slice(format!("{{\"apiVersion\":{},\"items\":[", json!(api_version)).as_bytes());
-        for (index, record) in records.iter().enumerate() {
-            if index > 0 {
-                text.put_u8(b',');
-            }
-            let object = self.object(resource, record, now);
-            match self {
-                Self::Full if !resource.is_custom() => text.put_slice(&bare::without_type(&object)),
-                _ => text.put(object),
-            }
+        match self {
+            Self::Full if !resource.is_custom() => bare::without_type(&Self::full(resource, record)).into(),
+            Self::Full | Self::Metadata(_) => self.object(resource, record, now),
+            Self::Table(..) => self.row(printer, current(resource, record), now, budget).to_string().into(),
         }
-        text.put_slice(format!("],\"kind\":{},\"metadata\":{metadata}}}\n", json!(kind)).as_bytes());
-        text.freeze()
     }
 
     /// An answer to a write: the text of the object that was written, in this view.
@@ -146,46 +133,49 @@ impl View {
         let object: Value = serde_json::from_slice(text).ok().filter(|object: &Value| object["kind"] != "Status")?;
         match self {
             Self::Full => None,
-            Self::Metadata => Some(metadata_only(&object).to_string().into()),
-            Self::Table(_) => Some(self.table_of(resource, &object, now, true).to_string().into()),
+            Self::Metadata(version) => Some(metadata_only(&object, version).to_string().into()),
+            Self::Table(..) => Some(self.table_of(resource, &object, now, true).to_string().into()),
         }
     }
 
     /// The table of one object.
     fn table_of(self, resource: &Resource, object: &Value, now: Timestamp, has_columns: bool) -> Value {
         let metadata = json!({"resourceVersion": object["metadata"]["resourceVersion"]});
-        self.table(resource, [object.clone()].into_iter(), &metadata, (now, has_columns))
+        let mut table = self.table_head(resource, &metadata);
+        if !has_columns {
+            table["columnDefinitions"] = Value::Null;
+        }
+        let row = self.row(&Printer::new(resource), object.clone(), now, &Budget::default());
+        table["rows"] = vec![row].into();
+        table
     }
 
-    fn table(
-        self,
-        resource: &Resource,
-        objects: impl Iterator<Item = Value>,
-        metadata: &Value,
-        (now, has_columns): (Timestamp, bool),
-    ) -> Value {
-        let printer = Printer::new(resource);
-        let columns = if has_columns { printer.columns() } else { Value::Null };
-        let rows: Value = objects
-            .map(|object| {
-                let row = printer.row(&object, now);
-                row.to_json(self.row_object(object))
-            })
-            .collect();
+    fn row(self, printer: &Printer<'_>, object: Value, now: Timestamp, budget: &Budget) -> Value {
+        let row = printer.row(&object, now, budget);
+        row.to_json(self.row_object(object))
+    }
+
+    /// A table without its rows.
+    pub fn table_head(self, resource: &Resource, metadata: &Value) -> Value {
+        let version = match self {
+            Self::Table(version, _) | Self::Metadata(version) => version,
+            Self::Full => MetaVersion::V1,
+        };
         json!({
             "kind": "Table",
-            "apiVersion": META_VERSION,
+            "apiVersion": version.api_version(),
             "metadata": metadata,
-            "columnDefinitions": columns,
-            "rows": rows,
+            "columnDefinitions": Printer::new(resource).columns(),
         })
     }
 
     fn row_object(self, object: Value) -> Option<Value> {
         match self {
-            Self::Table(IncludeObject::None) => None,
-            Self::Full | Self::Table(IncludeObject::Object) => Some(object),
-            Self::Metadata | Self::Table(IncludeObject::Metadata) => Some(metadata_only(&object)),
+            Self::Table(_, IncludeObject::None) => None,
+            Self::Full | Self::Table(_, IncludeObject::Object) => Some(object),
+            Self::Metadata(version) | Self::Table(version, IncludeObject::Metadata) => {
+                Some(metadata_only(&object, version))
+            }
         }
     }
 }
@@ -215,7 +205,7 @@ pub struct Page {
 
 impl Page {
     /// The metadata of a list at a version.
-    fn metadata(&self, resource: &Resource, revision: Revision) -> Value {
+    pub fn metadata(&self, resource: &Resource, revision: Revision) -> Value {
         let mut metadata = json!({"resourceVersion": revision.to_string()});
         // The real server writes an empty token for custom resources.
         let none = resource.is_custom().then_some("");
@@ -246,7 +236,7 @@ pub fn current(resource: &Resource, record: &Record) -> Value {
         object["apiVersion"] = resource.api_version().into();
         if resource.is_custom() {
             prune(&resource.schema, &mut object);
-            set_defaults(&resource.schema, &mut object);
+            set_defaults(&resource.schema, &mut object, &Budget::default());
         }
     }
     object
@@ -263,8 +253,8 @@ pub fn to_stored(resource: &Resource, object: Value) -> Value {
     if event::is_converted(resource) { event::to_core(object) } else { object }
 }
 
-fn metadata_only(object: &Value) -> Value {
-    json!({"kind": "PartialObjectMetadata", "apiVersion": META_VERSION, "metadata": object["metadata"]})
+fn metadata_only(object: &Value, version: MetaVersion) -> Value {
+    json!({"kind": "PartialObjectMetadata", "apiVersion": version.api_version(), "metadata": object["metadata"]})
 }
 
 #[cfg(test)]

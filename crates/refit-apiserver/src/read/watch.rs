@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use super::View;
 use super::list::{integer, parse_version};
 use super::selector::Selector;
-use crate::field_error::FieldError;
+use crate::field_error::{FieldError, FieldErrors};
 use crate::request::{Query, Verb};
 use crate::resource::Resource;
 use crate::status::Status;
@@ -16,6 +16,9 @@ use crate::write::options;
 
 /// How long a watch goes on when the client does not say: half an hour, after which it is begun anew.
 const DEFAULT_SECONDS: u64 = 1_800;
+
+/// The longest that a watch goes on, whatever the client asks for: a week.
+const MAX_SECONDS: u64 = 7 * 24 * 60 * 60;
 
 /// How a watch is to be done.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -63,20 +66,20 @@ impl WatchOptions {
         };
         integer(query, "limit")?;
         let timeout = integer(query, "timeoutSeconds")?.and_then(|seconds| u64::try_from(seconds).ok());
-        let timeout_seconds = timeout.filter(|seconds| *seconds > 0).unwrap_or(DEFAULT_SECONDS);
+        let timeout_seconds = timeout.filter(|seconds| *seconds > 0).unwrap_or(DEFAULT_SECONDS).min(MAX_SECONDS);
         Ok(Self { start, bookmarks: query.is_true("allowWatchBookmarks"), timeout_seconds })
     }
 }
 
-fn match_errors(matching: &str, initial: Option<bool>) -> Vec<FieldError> {
+fn match_errors(matching: &str, initial: Option<bool>) -> FieldErrors {
     let field = "resourceVersionMatch";
     match (initial, matching) {
-        (None, "") => Vec::new(),
+        (None, "") => FieldErrors::default(),
         (None, _) => {
             let detail = "resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided";
-            vec![FieldError::forbidden(field, detail)]
+            FieldError::forbidden(field, detail).into()
         }
-        (Some(_), "NotOlderThan") => Vec::new(),
+        (Some(_), "NotOlderThan") => FieldErrors::default(),
         (Some(_), other) => {
             let detail = "sendInitialEvents requires setting resourceVersionMatch to NotOlderThan";
             let odd = (!other.is_empty()).then(|| FieldError::not_supported(field, other, &["NotOlderThan"]));
@@ -155,4 +158,17 @@ pub fn error(status: &Status) -> Bytes {
 
 fn line(kind: &str, object: &Value) -> Bytes {
     format!("{}\n", json!({"type": kind, "object": object})).into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_watch_ends_some_day_whatever_is_asked_for() {
+        let seconds = |query: &str| WatchOptions::parse(&Query::parse(query)).unwrap().timeout_seconds;
+        assert_eq!(seconds("timeoutSeconds=9223372036854775807"), MAX_SECONDS);
+        assert_eq!(seconds("timeoutSeconds=5"), 5);
+        assert_eq!(seconds("timeoutSeconds=-1"), DEFAULT_SECONDS);
+    }
 }

@@ -188,6 +188,27 @@ pub fn all() -> &'static [Arc<Resource>] {
     &ALL
 }
 
+/// Kinds that a `PUT` makes where there is none of the name. Others have to be created first.
+pub fn is_made_by_update(resource: &Resource) -> bool {
+    let is_any = |group: &str, plurals: &[&str]| resource.group == group && plurals.contains(&resource.plural.as_str());
+    !resource.is_custom()
+        && (is_any(CORE, &["events", "services"])
+            || is_any(EVENTS, &["events"])
+            || is_any(COORDINATION, &["leases"])
+            || is_any(RBAC, &["clusterrolebindings", "clusterroles", "rolebindings", "roles"]))
+}
+
+/// Kinds whose updates must name the version that they change. Custom resources must, too.
+pub fn must_name_version(resource: &Resource) -> bool {
+    let kinds = [
+        (COORDINATION, "leases"),
+        (EXTENSIONS, "customresourcedefinitions"),
+        (POLICY, "poddisruptionbudgets"),
+        (STORAGE, "volumeattachments"),
+    ];
+    kinds.iter().any(|(group, plural)| resource.is(group, plural))
+}
+
 /// The schemas of built-in kinds and of what they consist of, by their names in OpenAPI.
 pub fn definitions() -> &'static Definitions {
     &DEFINITIONS

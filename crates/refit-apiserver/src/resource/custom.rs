@@ -5,6 +5,7 @@ use std::sync::Arc;
 use serde_json::Value;
 
 use super::{Column, Endpoints, Origin, Resource, Scale, meta};
+use crate::discovery::compare_versions;
 use crate::metadata::is_being_deleted;
 use crate::schema::{Definitions, Rules, Schema, parse};
 use crate::store::Revision;
@@ -36,7 +37,7 @@ fn resource(definition: &Value, version: &Value) -> Resource {
         categories: texts(&names["categories"]),
         is_namespaced: spec["scope"] == "Namespaced",
         origin: Origin::Custom,
-        rules: Arc::new(Rules::compile(&schema).0),
+        rules: Arc::new(Rules::compile_accepted(&schema)),
         schema: Arc::new(schema),
         endpoints: Arc::new(endpoints),
         has_status,
@@ -84,8 +85,13 @@ fn deprecation_warning(definition: &Value, version: &Value) -> Option<String> {
         return None;
     }
     let default = || {
-        let (group, name) = (text(&definition["spec"]["group"]), text(&version["name"]));
-        format!("{group}/{name} {} is deprecated", text(&definition["spec"]["names"]["kind"]))
+        let spec = &definition["spec"];
+        let (group, name, kind) = (text(&spec["group"]), text(&version["name"]), text(&spec["names"]["kind"]));
+        let others = spec["versions"].as_array().into_iter().flatten();
+        let mut better = others.filter(|other| other["served"] == true && other["deprecated"] != true);
+        let better = better.find(|other| compare_versions(&text(&other["name"]), &name).is_lt());
+        let advice = better.map(|other| format!("; use {group}/{} {kind}", text(&other["name"])));
+        format!("{group}/{name} {kind} is deprecated{}", advice.unwrap_or_default())
     };
     Some(version["deprecationWarning"].as_str().map_or_else(default, str::to_owned))
 }

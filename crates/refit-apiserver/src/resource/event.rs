@@ -1,6 +1,6 @@
 //! Events, which two groups serve under different field names. They are stored as core events.
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::Resource;
 
@@ -27,13 +27,33 @@ pub fn is_converted(resource: &Resource) -> bool {
 pub fn to_core(mut event: Value) -> Value {
     rename(&mut event, NAMES.iter().copied());
     event["apiVersion"] = "v1".into();
+    fill_in_zeros(&mut event);
     event
+}
+
+/// Fields that Go writes even where nobody set them. `kubectl get events --sort-by=.lastTimestamp` needs them.
+pub fn fill_in_zeros(core: &mut Value) {
+    let Some(fields) = core.as_object_mut() else { return };
+    for name in ["eventTime", "firstTimestamp", "lastTimestamp"] {
+        fields.entry(name).or_insert(Value::Null);
+    }
+    for name in ["involvedObject", "source"] {
+        fields.entry(name).or_insert_with(|| json!({}));
+    }
+    for name in ["reportingComponent", "reportingInstance"] {
+        fields.entry(name).or_insert_with(|| "".into());
+    }
 }
 
 /// From what is stored to the form of `events.k8s.io`.
 pub fn from_core(mut event: Value) -> Value {
+    fill_in_zeros(&mut event);
     rename(&mut event, NAMES.iter().map(|(new, core)| (*core, *new)));
     event["apiVersion"] = "events.k8s.io/v1".into();
+    if let Some(fields) = event.as_object_mut() {
+        // This form leaves them out where they are empty.
+        fields.retain(|name, value| !(name.starts_with("reporting") && value == ""));
+    }
     event
 }
 
@@ -55,8 +75,6 @@ fn rename<'a>(event: &mut Value, names: impl Iterator<Item = (&'a str, &'a str)>
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
-
     use super::*;
 
     #[test]
@@ -64,10 +82,12 @@ mod tests {
         let new = json!({
             "apiVersion": "events.k8s.io/v1", "kind": "Event", "reason": "r", "note": "n",
             "regarding": {"kind": "Pod"}, "reportingController": "c", "deprecatedCount": 2,
+            "eventTime": null, "deprecatedSource": {}, "deprecatedFirstTimestamp": null, "deprecatedLastTimestamp": null,
         });
         let core = json!({
             "apiVersion": "v1", "kind": "Event", "reason": "r", "message": "n",
-            "involvedObject": {"kind": "Pod"}, "reportingComponent": "c", "count": 2,
+            "involvedObject": {"kind": "Pod"}, "reportingComponent": "c", "reportingInstance": "", "count": 2,
+            "eventTime": null, "source": {}, "firstTimestamp": null, "lastTimestamp": null,
         });
         assert_eq!(to_core(new.clone()), core);
         assert_eq!(from_core(core), new);

@@ -3,6 +3,7 @@
 use serde_json::Value;
 
 use super::{Additional, Schema};
+use crate::budget::{Budget, weigh};
 
 /// Drops every null where the schema allows none. One that has a default stays for [`set_defaults`] to replace.
 pub fn drop_nulls(schema: &Schema, value: &mut Value) {
@@ -29,40 +30,52 @@ fn is_stray_null(schema: &Schema, value: &Value) -> bool {
 }
 
 /// Fills in the defaults of what is absent, and of nulls that the schema does not allow.
-pub fn set_defaults(schema: &Schema, value: &mut Value) {
+///
+/// What a default takes up is charged before it is filled in; beyond the budget, nothing more is.
+pub fn set_defaults(schema: &Schema, value: &mut Value, budget: &Budget) {
+    if budget.take_steps(1 + schema.properties.len()).is_err() {
+        return;
+    }
     match value {
         Value::Object(members) => {
             for (name, schema) in &schema.properties {
                 let is_missing = members.get(name).is_none_or(|member| member.is_null() && !schema.nullable);
-                if let Some(default) = schema.default.as_ref().filter(|_| is_missing) {
-                    members.insert(name.clone(), default.clone());
+                let default = schema.default.as_ref().filter(|_| is_missing);
+                if let Some(default) = default.and_then(|default| charged(default, budget)) {
+                    members.insert(name.clone(), default);
                 }
             }
             for (name, member) in members {
                 match (schema.properties.get(name), &schema.additional) {
-                    (Some(schema), _) => set_defaults(schema, member),
-                    (None, Additional::Values(values)) => replace_or_descend(values, member),
+                    (Some(schema), _) => set_defaults(schema, member, budget),
+                    (None, Additional::Values(values)) => replace_or_descend(values, member, budget),
                     (None, Additional::Unspecified | Additional::Forbidden | Additional::Anything) => {}
                 }
             }
         }
         Value::Array(items) => {
             if let Some(schema) = &schema.items {
-                items.iter_mut().for_each(|item| replace_or_descend(schema, item));
+                items.iter_mut().for_each(|item| replace_or_descend(schema, item, budget));
             }
         }
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
     }
 }
 
-fn replace_or_descend(schema: &Schema, value: &mut Value) {
+fn replace_or_descend(schema: &Schema, value: &mut Value, budget: &Budget) {
     if value.is_null()
         && !schema.nullable
-        && let Some(default) = &schema.default
+        && let Some(default) = schema.default.as_ref().and_then(|default| charged(default, budget))
     {
-        *value = default.clone();
+        *value = default;
     }
-    set_defaults(schema, value);
+    set_defaults(schema, value, budget);
+}
+
+fn charged(default: &Value, budget: &Budget) -> Option<Value> {
+    let weight = weigh(default, budget).ok()?;
+    budget.take_bytes(weight.bytes).ok()?;
+    Some(default.clone())
 }
 
 #[cfg(test)]
@@ -85,7 +98,7 @@ mod tests {
         let schema = parse(&schema, &Definitions::new());
         let mut value = value;
         drop_nulls(&schema, &mut value);
-        set_defaults(&schema, &mut value);
+        set_defaults(&schema, &mut value, &Budget::default());
         assert_eq!(&value, expected);
     }
 

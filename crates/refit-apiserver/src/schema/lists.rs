@@ -5,61 +5,78 @@ use std::collections::BTreeMap;
 use serde_json::{Map, Value};
 
 use super::{Additional, ListType, Schema};
-use crate::field_error::FieldError;
+use crate::budget::{Budget, VALUE_BYTES};
+use crate::field_error::{FieldError, FieldErrors};
 
 /// The second appearance of every item or key that is there more than once.
-pub fn validate_lists(schema: &Schema, value: &Value) -> Vec<FieldError> {
-    let mut errors = Vec::new();
-    node(schema, value, String::new(), &mut errors);
-    errors
+///
+/// Beyond the budget nothing more is looked at; whoever asked must see that the budget is not used up.
+pub fn validate_lists(schema: &Schema, value: &Value, budget: &Budget) -> FieldErrors {
+    let mut lists = Lists { budget, errors: FieldErrors::default() };
+    lists.node(schema, value, String::new());
+    lists.errors
 }
 
-fn node(schema: &Schema, value: &Value, path: String, errors: &mut Vec<FieldError>) {
-    match value {
-        Value::Object(members) => {
-            for (name, member) in members {
-                match (schema.properties.get(name), &schema.additional) {
-                    (Some(schema), _) => node(schema, member, child(&path, name), errors),
-                    (None, Additional::Values(values)) => node(values, member, format!("{path}[{name}]"), errors),
-                    (None, Additional::Unspecified | Additional::Forbidden | Additional::Anything) => {}
+struct Lists<'a> {
+    budget: &'a Budget,
+    errors: FieldErrors,
+}
+
+impl Lists<'_> {
+    fn node(&mut self, schema: &Schema, value: &Value, path: String) {
+        if self.errors.is_closed() || self.budget.refusal().is_err() {
+            return;
+        }
+        match value {
+            Value::Object(members) => {
+                for (name, member) in members {
+                    match (schema.properties.get(name), &schema.additional) {
+                        (Some(schema), _) => self.node(schema, member, child(&path, name)),
+                        (None, Additional::Values(values)) => self.node(values, member, format!("{path}[{name}]")),
+                        (None, Additional::Unspecified | Additional::Forbidden | Additional::Anything) => {}
+                    }
                 }
             }
-        }
-        Value::Array(items) => {
-            match &schema.list {
-                ListType::Atomic => {}
-                ListType::Set => duplicates(items.iter().cloned(), &path, errors),
-                ListType::Map { keys } => list_map(keys, items, &path, errors),
-            }
-            for (index, item) in items.iter().enumerate() {
-                if let Some(schema) = &schema.items {
-                    node(schema, item, format!("{path}[{index}]"), errors);
+            Value::Array(items) => {
+                match &schema.list {
+                    ListType::Atomic => {}
+                    ListType::Set => self.duplicates(items.iter().cloned(), &path),
+                    ListType::Map { keys } => self.list_map(keys, items, &path),
+                }
+                for (index, item) in items.iter().enumerate() {
+                    if let Some(schema) = &schema.items {
+                        self.node(schema, item, format!("{path}[{index}]"));
+                    }
                 }
             }
+            Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
         }
-        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
     }
-}
 
-fn list_map(keys: &[String], items: &[Value], path: &str, errors: &mut Vec<FieldError>) {
-    if let Some((index, odd)) = items.iter().enumerate().find(|(_, item)| !item.is_object() && !item.is_null()) {
-        let detail = "must be an object for an array of list-type map";
-        errors.push(FieldError::invalid(format!("{path}[{index}]"), odd.clone(), detail));
-        return;
+    fn list_map(&mut self, keys: &[String], items: &[Value], path: &str) {
+        if let Some((index, odd)) = items.iter().enumerate().find(|(_, item)| !item.is_object() && !item.is_null()) {
+            let detail = "must be an object for an array of list-type map";
+            self.errors.push(FieldError::invalid(format!("{path}[{index}]"), odd, detail));
+            return;
+        }
+        let key = |item: &Value| -> Map<String, Value> {
+            keys.iter().filter_map(|key| Some((key.clone(), item.get(key)?.clone()))).collect()
+        };
+        self.duplicates(items.iter().map(|item| Value::Object(key(item))), path);
     }
-    let key = |item: &Value| -> Map<String, Value> {
-        keys.iter().filter_map(|key| Some((key.clone(), item.get(key)?.clone()))).collect()
-    };
-    duplicates(items.iter().map(|item| Value::Object(key(item))), path, errors);
-}
 
-fn duplicates(items: impl Iterator<Item = Value>, path: &str, errors: &mut Vec<FieldError>) {
-    let mut seen = BTreeMap::new();
-    for (index, item) in items.enumerate() {
-        let times = seen.entry(item.to_string()).or_insert(0);
-        *times += 1;
-        if *times == 2 {
-            errors.push(FieldError::duplicate(format!("{path}[{index}]"), item));
+    fn duplicates(&mut self, items: impl Iterator<Item = Value>, path: &str) {
+        let mut seen = BTreeMap::new();
+        for (index, item) in items.enumerate() {
+            let text = item.to_string();
+            if self.budget.take_bytes(2 * VALUE_BYTES + text.len()).is_err() {
+                return;
+            }
+            let times = seen.entry(text).or_insert(0);
+            *times += 1;
+            if *times == 2 {
+                self.errors.push(FieldError::duplicate(format!("{path}[{index}]"), item));
+            }
         }
     }
 }
@@ -84,7 +101,7 @@ mod tests {
             "map": {"type": "array", "items": {"type": "object"}, "x-kubernetes-list-type": "map",
                     "x-kubernetes-list-map-keys": ["key", "effect"]},
         }});
-        let found = validate_lists(&parse(&schema, &Definitions::new()), value);
+        let found = validate_lists(&parse(&schema, &Definitions::new()), value, &Budget::unlimited());
         assert_eq!(found.iter().map(ToString::to_string).collect::<Vec<_>>(), expected);
     }
 

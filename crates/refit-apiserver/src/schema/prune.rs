@@ -4,13 +4,16 @@ use serde_json::Value;
 
 use super::{Additional, Schema};
 
+/// How many bytes the paths of unknown fields have together; what is beyond goes without being named.
+const MAX_UNKNOWN_BYTES: usize = 64 * 1024;
+
 /// The members that every object has; they are checked elsewhere.
 const META: [&str; 3] = ["apiVersion", "kind", "metadata"];
 
 /// Drops what the schema does not know, and returns the sorted paths of it, as in `spec.items[0].typo`.
 /// `apiVersion`, `kind` and `metadata` of the object itself are left alone.
 pub fn prune(schema: &Schema, value: &mut Value) -> Vec<String> {
-    let mut pruner = Pruner { path: Vec::new(), unknown: Vec::new() };
+    let mut pruner = Pruner { path: Vec::new(), unknown: Vec::new(), room: MAX_UNKNOWN_BYTES };
     pruner.node(Some(schema), value, true);
     pruner.unknown.sort();
     pruner.unknown
@@ -19,6 +22,8 @@ pub fn prune(schema: &Schema, value: &mut Value) -> Vec<String> {
 struct Pruner {
     path: Vec<String>,
     unknown: Vec<String>,
+    /// How many bytes further paths may have.
+    room: usize,
 }
 
 impl Pruner {
@@ -80,6 +85,11 @@ impl Pruner {
     }
 
     fn record(&mut self, name: &str) {
+        let bytes = self.path.iter().map(|segment| segment.len() + 1).sum::<usize>() + name.len();
+        if bytes > self.room {
+            return;
+        }
+        self.room -= bytes;
         let mut path = String::new();
         for segment in self.path.iter().map(String::as_str).chain([name]) {
             if !path.is_empty() && !segment.starts_with('[') {

@@ -1,19 +1,39 @@
 //! `x-kubernetes-validations`: rules in CEL, compiled once per schema and evaluated on every write.
 
 mod convert;
+mod estimate;
+mod evaluate;
+mod expression;
+mod meter;
 #[cfg(test)]
 mod tests;
 
+use std::cmp::Reverse;
 use std::collections::BTreeMap;
+use std::fmt::{self, Write};
+use std::sync::Arc;
 
 use kube_cel::KubeCelExt;
-use kube_cel::cel::{self, Context, Program};
+use kube_cel::cel::objects::OptionalValue;
+use kube_cel::cel::{self, Context};
 use serde_json::Value;
 
 use super::correlate::Old;
 use super::{Additional, Kind, Rule, Schema};
-use crate::field_error::{ErrorKind, FieldError};
-use convert::to_cel;
+use crate::budget::{BYTES_PER_STEP, Budget};
+use crate::field_error::{ErrorKind, FieldError, FieldErrors, MAX_ERRORS};
+use convert::Conversion;
+use evaluate::{Evaluator, Failure, Outcome, Scope};
+use expression::{Expression, STEPS_PER_BYTE, with_parser};
+use meter::{Meter, Stopped};
+
+/// What a rule may cost at most by estimate, for all values in an object, as on the real server.
+const ESTIMATED_RULE_LIMIT: u64 = 10_000_000;
+/// The same of all rules of a schema together.
+const ESTIMATED_SCHEMA_LIMIT: u64 = 100_000_000;
+
+/// The longest sentence that a rule makes itself, as on the real server.
+const MAX_MESSAGE_BYTES: usize = 5 * 1024;
 
 thread_local! {
     /// The functions that rules may call. Making it costs more than evaluating a rule.
@@ -38,22 +58,36 @@ pub struct RuleError {
     pub path: String,
     pub rule: String,
     pub message: String,
+    /// The rule is right, but may cost too much.
+    pub is_too_costly: bool,
 }
 
 #[derive(Debug)]
 struct Compiled {
     rule: Rule,
-    program: Program,
-    message: Option<Program>,
+    /// Or why the rule cannot be compiled: then no value passes it.
+    program: Result<Expression, String>,
+    message: Option<Expression>,
     uses_old_self: bool,
 }
 
 impl Rules {
-    /// Compiles all rules of a schema; the errors are those of rules that do not compile, which never pass.
-    pub fn compile(schema: &Schema) -> (Self, Vec<RuleError>) {
-        let mut errors = Vec::new();
-        let rules = Self::node(schema, String::new(), &mut errors);
-        (rules, errors)
+    /// Compiles all rules of a schema; the errors are those of rules that do not compile, which nothing passes.
+    pub fn compile(schema: &Schema, budget: &Budget) -> (Self, Vec<RuleError>) {
+        if !has_rules(schema) {
+            return (Self::default(), Vec::new());
+        }
+        with_parser(|parse| {
+            let mut compiler = Compiler { parse, budget, errors: Vec::new(), costs: Vec::new() };
+            let rules = compiler.node(schema, String::new(), Some(1));
+            compiler.judge_total();
+            (rules, compiler.errors)
+        })
+    }
+
+    /// Compiles the rules of a schema that was accepted, with what that cost in mind.
+    pub fn compile_accepted(schema: &Schema) -> Self {
+        Self::compile(schema, &Budget::unlimited()).0
     }
 
     /// Whether there is any rule at all.
@@ -66,10 +100,14 @@ impl Rules {
     }
 
     /// The rules that `value` breaks. A rule that does not look at the old value is not asked where nothing changed.
-    pub fn validate(&self, schema: &Schema, value: &Value, old: Option<&Value>) -> Vec<FieldError> {
-        let mut errors = Vec::new();
+    pub fn validate(&self, schema: &Schema, value: &Value, old: Option<&Value>, budget: &Budget) -> FieldErrors {
+        let mut errors = FieldErrors::default();
+        if self.is_empty() {
+            return errors;
+        }
         FUNCTIONS.with(|functions| {
-            let evaluation = Evaluation { functions };
+            let meter = Meter::new(budget);
+            let evaluation = Evaluation { functions, meter: &meter };
             evaluation.node(
                 self,
                 schema,
@@ -80,26 +118,47 @@ impl Rules {
         });
         errors
     }
+}
 
-    fn node(schema: &Schema, path: String, errors: &mut Vec<RuleError>) -> Self {
+fn has_rules(schema: &Schema) -> bool {
+    let additional = match &schema.additional {
+        Additional::Values(schema) => Some(&**schema),
+        Additional::Unspecified | Additional::Forbidden | Additional::Anything => None,
+    };
+    let parts = schema.properties.values().chain(schema.items.as_deref()).chain(additional);
+    !schema.rules.is_empty() || parts.chain(&schema.combined.all_of).any(has_rules)
+}
+
+struct Compiler<'a> {
+    parse: &'a dyn Fn(&str) -> Result<Expression, String>,
+    budget: &'a Budget,
+    errors: Vec<RuleError>,
+    /// Of every expression, with its path.
+    costs: Vec<(String, u64)>,
+}
+
+impl Compiler<'_> {
+    /// `count`: how many values of the schema an object has at most, where that is known.
+    fn node(&mut self, schema: &Schema, path: String, count: Option<u64>) -> Rules {
         let under = |below: &str| if path.is_empty() { below.to_owned() } else { format!("{path}.{below}") };
-        let mut own = Vec::new();
-        for (index, rule) in schema.rules.iter().enumerate() {
-            match Compiled::new(rule) {
-                Ok(compiled) => own.push(compiled),
-                Err((field, message)) => {
-                    let path = under(&format!("x-kubernetes-validations[{index}].{field}"));
-                    errors.push(RuleError { path, rule: rule.rule.clone(), message });
-                }
-            }
-        }
+        let is_resource = path.is_empty() || schema.embedded_resource;
+        let own = schema.rules.iter().enumerate();
+        let own = own.map(|(index, rule)| {
+            let path = under(&format!("x-kubernetes-validations[{index}]"));
+            let compiled = self.rule(rule, &path);
+            let count = count.unwrap_or_else(|| estimate::max_count(schema));
+            self.estimate(&compiled, (schema, is_resource), count, path);
+            compiled
+        });
+        let own = own.collect();
+        let below = count.zip(max_parts(schema)).map(|(count, parts)| count.saturating_mul(parts));
         let properties = schema.properties.iter().filter_map(|(name, schema)| {
-            let rules = Self::node(schema, under(&format!("properties[{name}]")), errors);
+            let rules = self.node(schema, under(&format!("properties[{name}]")), below);
             (!rules.is_empty()).then(|| (name.clone(), rules))
         });
         let properties = properties.collect();
-        let mut boxed = |schema: &Schema, below: &str| {
-            let rules = Self::node(schema, under(below), errors);
+        let mut boxed = |schema: &Schema, part: &str| {
+            let rules = self.node(schema, under(part), below);
             (!rules.is_empty()).then(|| Box::new(rules))
         };
         let items = schema.items.as_deref().and_then(|schema| boxed(schema, "items"));
@@ -108,22 +167,104 @@ impl Rules {
             Additional::Unspecified | Additional::Forbidden | Additional::Anything => None,
         };
         let all_of = schema.combined.all_of.iter().enumerate();
-        let all_of = all_of.filter_map(|(index, schema)| boxed(schema, &format!("allOf[{index}]")).map(|rules| *rules));
-        let all_of = all_of.collect();
-        Self { own, properties, additional, items, all_of }
+        let all_of = all_of.map(|(index, schema)| self.node(schema, under(&format!("allOf[{index}]")), count));
+        let all_of: Vec<Rules> = all_of.collect();
+        let all_of = if all_of.iter().all(Rules::is_empty) { Vec::new() } else { all_of };
+        Rules { own, properties, additional, items, all_of }
+    }
+
+    fn rule(&mut self, rule: &Rule, path: &str) -> Compiled {
+        let program = self.expression(&rule.rule);
+        let message = rule.message_expression.as_deref().map(|text| self.expression(text));
+        if let Err(message) = &program {
+            self.refuse(rule, format!("{path}.rule"), message);
+        } else if let Some(Err(message)) = &message {
+            self.refuse(rule, format!("{path}.messageExpression"), message);
+        }
+        let uses_old_self = program.as_ref().is_ok_and(|program| program.mentions("oldSelf"));
+        Compiled { rule: rule.clone(), program, message: message.and_then(Result::ok), uses_old_self }
+    }
+
+    fn expression(&self, text: &str) -> Result<Expression, String> {
+        let charged = self.budget.take_steps(STEPS_PER_BYTE * text.len());
+        let charged = charged.map_err(|exceeded| exceeded.to_string());
+        charged.and_then(|()| (self.parse)(text)).map_err(|error| format!("compilation failed: {error}"))
+    }
+
+    fn refuse(&mut self, rule: &Rule, path: String, message: &str) {
+        let (rule, message) = (rule.rule.clone(), message.to_owned());
+        self.say(RuleError { path, rule, message, is_too_costly: false });
+    }
+
+    /// Refuses rules that may cost too much, by what the schema allows.
+    fn estimate(&mut self, compiled: &Compiled, (schema, is_resource): (&Schema, bool), count: u64, path: String) {
+        let cost = |expression| estimate::max_cost(expression, schema, is_resource);
+        if let Ok(program) = &compiled.program {
+            let cost = cost(program).saturating_mul(count);
+            self.judge_cost("estimated rule cost", compiled, format!("{path}.rule"), cost);
+        }
+        if let (Ok(_), Some(message)) = (&compiled.program, &compiled.message) {
+            let cost = cost(message);
+            self.judge_cost("estimated messageExpression cost", compiled, format!("{path}.messageExpression"), cost);
+        }
+    }
+
+    fn judge_cost(&mut self, what: &str, compiled: &Compiled, path: String, cost: u64) {
+        if cost > ESTIMATED_RULE_LIMIT {
+            self.forbid(compiled.rule.rule.clone(), path.clone(), exceeded(what, cost, ESTIMATED_RULE_LIMIT));
+        }
+        self.costs.push((path, cost));
+    }
+
+    /// Refuses a schema whose rules may cost too much together, and names the costliest.
+    fn judge_total(&mut self) {
+        let total = self.costs.iter().fold(0_u64, |total, (_, cost)| total.saturating_add(*cost));
+        if total <= ESTIMATED_SCHEMA_LIMIT {
+            return;
+        }
+        let mut costs = std::mem::take(&mut self.costs);
+        costs.retain(|(_, cost)| *cost >= ESTIMATED_SCHEMA_LIMIT / 100);
+        costs.sort_by_key(|(_, cost)| Reverse(*cost));
+        for (path, _) in costs.into_iter().take(4) {
+            let message = "contributed to estimated rule cost total exceeding cost limit for entire OpenAPIv3 schema";
+            self.forbid(String::new(), path, message.to_owned());
+        }
+        let what = "x-kubernetes-validations estimated rule cost total for entire OpenAPIv3 schema";
+        self.forbid(String::new(), String::new(), exceeded(what, total, ESTIMATED_SCHEMA_LIMIT));
+    }
+
+    fn forbid(&mut self, rule: String, path: String, message: String) {
+        self.say(RuleError { path, rule, message, is_too_costly: true });
+    }
+
+    /// Remembers an error, and one more than are named: so that it is known that there are more.
+    fn say(&mut self, error: RuleError) {
+        if self.errors.len() <= MAX_ERRORS {
+            self.errors.push(error);
+        }
     }
 }
 
-impl Compiled {
-    /// Or the field that does not compile, and why.
-    fn new(rule: &Rule) -> Result<Self, (&'static str, String)> {
-        let compile =
-            |field, text: &str| Program::compile(text).map_err(|error| (field, format!("compilation failed: {error}")));
-        let program = compile("rule", &rule.rule)?;
-        let message = rule.message_expression.as_deref().map(|text| compile("messageExpression", text)).transpose()?;
-        let uses_old_self = program.references().has_variable("oldSelf");
-        Ok(Self { rule: rule.clone(), program, message, uses_old_self })
+/// How many values a value holds at most, each of its fields once.
+fn max_parts(schema: &Schema) -> Option<u64> {
+    match (schema.kind, &schema.additional) {
+        (Some(Kind::Object), Additional::Values(_) | Additional::Anything) => schema.limits.max_properties,
+        (Some(Kind::Array), _) => schema.limits.max_items,
+        _ => Some(1),
     }
+}
+
+#[allow(clippy::cast_precision_loss, reason = "the message has one digit behind the point")]
+fn exceeded(what: &str, cost: u64, limit: u64) -> String {
+    let factor = cost as f64 / limit as f64;
+    let factor = match factor {
+        factor if factor > 100.0 => "more than 100x".to_owned(),
+        factor if factor < 1.5 => format!("{factor:.6}x"),
+        factor => format!("{factor:.1}x"),
+    };
+    format!(
+        "{what} exceeds budget by factor of {factor} (try simplifying the rule, or adding maxItems, maxProperties, and maxLength where arrays, maps, and strings are declared)"
+    )
 }
 
 /// Where a value is, and what it was.
@@ -150,11 +291,15 @@ impl<'a> Place<'a> {
 
 struct Evaluation<'a> {
     functions: &'a Context<'static>,
+    meter: &'a Meter<'a>,
 }
 
 impl Evaluation<'_> {
-    fn node(&self, rules: &Rules, schema: &Schema, value: &Value, place: Place<'_>, errors: &mut Vec<FieldError>) {
-        if value.is_null() {
+    fn node(&self, rules: &Rules, schema: &Schema, value: &Value, place: Place<'_>, errors: &mut FieldErrors) {
+        if value.is_null() || self.meter.budget().take_steps(1 + place.path.len() / BYTES_PER_STEP).is_err() {
+            return;
+        }
+        if errors.is_closed() {
             return;
         }
         self.own(rules, schema, value, &place, errors);
@@ -177,8 +322,9 @@ impl Evaluation<'_> {
             }
             Value::Array(items) => {
                 if let (Some(part), Some(of_items)) = (&rules.items, &schema.items) {
+                    let old_items = place.old.items(schema);
                     for (index, item) in items.iter().enumerate() {
-                        let old = place.old.item(schema, item);
+                        let old = old_items.of(item);
                         let place = place.below(format!("{}[{index}]", place.path), old, value);
                         self.node(part, of_items, item, place, errors);
                     }
@@ -188,7 +334,7 @@ impl Evaluation<'_> {
         }
     }
 
-    fn own(&self, rules: &Rules, schema: &Schema, value: &Value, place: &Place<'_>, errors: &mut Vec<FieldError>) {
+    fn own(&self, rules: &Rules, schema: &Schema, value: &Value, place: &Place<'_>, errors: &mut FieldErrors) {
         if rules.own.is_empty() {
             return;
         }
@@ -199,59 +345,161 @@ impl Evaluation<'_> {
             false => !is_unchanged,
         };
         let due: Vec<&Compiled> = rules.own.iter().filter(is_due).collect();
-        if due.is_empty() {
+        if due.is_empty() || self.meter.is_used_up() {
             return;
         }
-        let mut context = self.functions.new_inner_scope();
-        context.add_variable_from_value("self", to_cel(schema, value));
+        let conversion = Conversion { functions: self.functions, budget: self.meter.budget() };
         let looks_back = due.iter().any(|rule| rule.uses_old_self || rule.message.is_some());
-        let old = old.filter(|_| looks_back).map_or(cel::Value::Null, |old| to_cel(schema, old));
-        context.add_variable_from_value("oldSelf", old);
-        errors.extend(due.into_iter().filter_map(|rule| rule.evaluate(&context, schema, value, &place.path)));
+        let old = old.filter(|_| looks_back).map(|old| conversion.to_cel(schema, old));
+        let current = conversion.to_cel(schema, value);
+        // To rules that say so, the old value is one that may be missing: `oldSelf.hasValue()`, `oldSelf.value()`.
+        let optional = old.clone().map_or_else(OptionalValue::none, OptionalValue::of);
+        let olds = [old.unwrap_or(cel::Value::Null), cel::Value::Opaque(Arc::new(optional))];
+        for rule in due {
+            let old = &olds[usize::from(rule.rule.optional_old_self == Some(true))];
+            let old = Scope { name: "oldSelf", value: old, outer: None };
+            let scope = Scope { name: "self", value: &current, outer: Some(&old) };
+            let judged = Judged { schema, value, path: &place.path, scope };
+            errors.extend(self.judge(rule, &judged));
+            if self.meter.is_used_up() {
+                return;
+            }
+        }
+    }
+
+    /// What is wrong with a value by one rule.
+    fn judge(&self, rule: &Compiled, judged: &Judged<'_>) -> Option<FieldError> {
+        let program = match &rule.program {
+            Ok(program) => program,
+            Err(error) => return Some(judged.malformed(format!("rule compile error: {error}"))),
+        };
+        match self.evaluate(program, &judged.scope) {
+            Ok(cel::Value::Bool(true)) => None,
+            Ok(cel::Value::Bool(false)) => Some(match self.said(rule, judged) {
+                Ok(said) => judged.broken(rule, said.unwrap_or_else(|| rule.fixed_message())),
+                Err(error) => error,
+            }),
+            Ok(other) => {
+                let detail = format!("rule evaluated to {}, not to true or false: {}", shown(&other), rule.shown());
+                Some(judged.malformed(detail))
+            }
+            Err(Failure::Error(cel::ExecutionError::NoSuchOverload)) => Some(judged.malformed(format!(
+                "'no such overload': call arguments did not match a supported operator, function or macro signature for rule: {}",
+                rule.named()
+            ))),
+            Err(Failure::Error(error)) => {
+                Some(judged.malformed(format!("{} evaluating rule: {}", bounded(&error), rule.named())))
+            }
+            Err(Failure::Stopped(stopped)) => {
+                self.meter.use_up();
+                Some(judged.malformed(match stopped {
+                    Stopped::Call => format!(
+                        "'operation cancelled: actual cost limit exceeded': no further validation rules will be run due to call cost exceeds limit for rule: {}",
+                        rule.named()
+                    ),
+                    Stopped::Object => "validation failed due to running out of cost budget, no further validation rules will be run".to_owned(),
+                }))
+            }
+        }
+    }
+
+    /// What the rule itself says when it is broken. `None` where it says nothing that can be used.
+    fn said(&self, rule: &Compiled, judged: &Judged<'_>) -> Result<Option<String>, FieldError> {
+        let Some(message) = &rule.message else { return Ok(None) };
+        let said = match self.evaluate(message, &judged.scope) {
+            Ok(cel::Value::String(text)) => text.trim().to_owned(),
+            Ok(_) | Err(Failure::Error(_)) => return Ok(None),
+            Err(Failure::Stopped(stopped)) => {
+                self.meter.use_up();
+                let text = rule.rule.message_expression.as_deref().unwrap_or_default();
+                return Err(judged.malformed(match stopped {
+                    Stopped::Call => format!("no further validation rules will be run due to call cost exceeds limit for messageExpression: {text:?}"),
+                    Stopped::Object => "messageExpression evaluation failed due to running out of cost budget, no further validation rules will be run".to_owned(),
+                }));
+            }
+        };
+        let is_usable = !said.is_empty() && !said.contains('\n') && said.len() <= MAX_MESSAGE_BYTES;
+        Ok(is_usable.then_some(said))
+    }
+
+    fn evaluate(&self, expression: &Expression, scope: &Scope<'_>) -> Outcome {
+        self.meter.begin();
+        Evaluator { functions: self.functions, meter: self.meter }.evaluate(&expression.0, scope)
     }
 }
 
-impl Compiled {
-    fn evaluate(&self, context: &Context<'_>, schema: &Schema, value: &Value, path: &str) -> Option<FieldError> {
-        let kind = schema.kind.map_or("", Kind::name);
-        let detail = match self.program.execute(context) {
-            Ok(cel::Value::Bool(true)) => return None,
-            Ok(cel::Value::Bool(false)) => self.detail(context),
-            Ok(other) => {
-                let detail = format!("rule evaluated to {other:?}, not to true or false: {}", self.shown());
-                return Some(FieldError::invalid(field(path), kind, detail));
-            }
-            Err(error) => {
-                let detail = format!("{error} evaluating rule: {}", self.shown());
-                return Some(FieldError::invalid(field(path), kind, detail));
-            }
+/// A value that rules judge.
+struct Judged<'a> {
+    schema: &'a Schema,
+    value: &'a Value,
+    path: &'a str,
+    scope: Scope<'a>,
+}
+
+impl Judged<'_> {
+    /// An error of the rule, not of the value.
+    fn malformed(&self, detail: String) -> FieldError {
+        FieldError::invalid(field(self.path), self.schema.kind.map_or("", Kind::name), detail)
+    }
+
+    fn broken(&self, rule: &Compiled, detail: String) -> FieldError {
+        let path = match &rule.rule.field_path {
+            Some(below) => format!("{}{below}", self.path).trim_start_matches('.').to_owned(),
+            None => self.path.to_owned(),
         };
-        let path = match &self.rule.field_path {
-            Some(below) => format!("{path}{below}").trim_start_matches('.').to_owned(),
-            None => path.to_owned(),
-        };
-        let quoted = (!matches!(schema.kind, Some(Kind::Object | Kind::Array))).then(|| value.clone());
-        Some(match self.rule.reason.as_deref() {
+        let is_composed = matches!(self.schema.kind, Some(Kind::Object | Kind::Array));
+        let quoted = (!is_composed).then(|| self.value.into());
+        match rule.rule.reason.as_deref() {
             Some("FieldValueForbidden") => FieldError::forbidden(field(&path), detail),
             Some("FieldValueRequired") => FieldError::required(field(&path), detail),
             Some("FieldValueDuplicate") => FieldError::new(ErrorKind::Duplicate, field(&path), quoted, ""),
             _ => FieldError::new(ErrorKind::Invalid, field(&path), quoted, detail),
-        })
+        }
     }
+}
 
-    /// What the rule says when it is broken.
-    fn detail(&self, context: &Context<'_>) -> String {
-        let said = self.message.as_ref().and_then(|program| match program.execute(context) {
-            Ok(cel::Value::String(text)) => Some(text.trim().to_owned()),
-            _ => None,
-        });
-        let fixed = || self.rule.message.as_deref().map(|text| text.trim().to_owned());
-        let usable = |text: &String| !text.is_empty() && !text.contains('\n');
-        said.filter(usable).or_else(fixed).unwrap_or_else(|| format!("failed rule: {}", self.shown()))
+impl Compiled {
+    fn fixed_message(&self) -> String {
+        let fixed = self.rule.message.as_deref().map(|text| text.trim().to_owned());
+        fixed.unwrap_or_else(|| format!("failed rule: {}", self.shown()))
     }
 
     fn shown(&self) -> &str {
         self.rule.rule.trim()
+    }
+
+    /// How errors name the rule.
+    fn named(&self) -> &str {
+        self.rule.message.as_deref().filter(|text| !text.is_empty()).unwrap_or(&self.rule.rule).trim()
+    }
+}
+
+fn shown(value: &cel::Value) -> String {
+    let mut text = Bounded(String::new());
+    let _ = write!(text, "{value:?}");
+    text.0
+}
+
+fn bounded(error: &impl fmt::Display) -> String {
+    let mut text = Bounded(String::new());
+    let _ = write!(text, "{error}");
+    text.0
+}
+
+/// A text that ends where it would become too long: errors quote values of any size.
+struct Bounded(String);
+
+impl Write for Bounded {
+    fn write_str(&mut self, text: &str) -> fmt::Result {
+        let room = MAX_MESSAGE_BYTES.saturating_sub(self.0.len());
+        match text.char_indices().find(|(at, character)| at + character.len_utf8() > room) {
+            None => self.0.push_str(text),
+            Some((end, _)) => {
+                self.0.push_str(&text[..end]);
+                return Err(fmt::Error);
+            }
+        }
+        Ok(())
     }
 }
 

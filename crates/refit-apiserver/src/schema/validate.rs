@@ -6,60 +6,82 @@ mod limits;
 #[cfg(test)]
 mod tests;
 
+use std::borrow::Cow;
+
 use serde_json::{Map, Value};
 
 use super::correlate::Old;
 use super::{Additional, Kind, Schema};
-use crate::field_error::{ErrorKind, FieldError};
+use crate::budget::{BYTES_PER_STEP, Budget};
+use crate::field_error::{ErrorKind, FieldError, FieldErrors};
 
 /// What is wrong with `value`. What was wrong in `old` already and did not change is not reported.
 ///
 /// `base` is the field that `value` is: empty for a whole object, `status` for what is written through `/status`.
 /// The fields of errors begin with it, the sentences do not: that is how the real server words them.
-pub fn validate(schema: &Schema, value: &Value, old: Option<&Value>, base: &str) -> Vec<FieldError> {
-    Validator { base }.node(schema, value, Old::new(old), "").errors
+///
+/// Beyond the budget nothing more is looked at; whoever asked must see that the budget is not used up.
+pub fn validate(schema: &Schema, value: &Value, old: Option<&Value>, base: &str, budget: &Budget) -> FieldErrors {
+    Validator { base, budget }.node(schema, value, Old::new(old), "").errors
 }
+
+/// How many supported values a message names at most: more than have room in it.
+const MAX_NAMED: usize = 4_096;
 
 /// What a schema found in a value.
 #[derive(Default)]
 struct Findings {
-    errors: Vec<FieldError>,
+    errors: FieldErrors,
     /// How many checks passed. Of several alternatives that all fail, the one with most is reported.
     passed: usize,
 }
 
 impl Findings {
     fn merge(&mut self, other: Self) {
-        self.errors.extend(other.errors);
+        self.errors.merge(other.errors);
         self.passed += other.passed;
     }
 }
 
 struct Validator<'a> {
     base: &'a str,
+    budget: &'a Budget,
 }
 
 impl Validator<'_> {
     fn node(&self, schema: &Schema, value: &Value, old: Old<'_>, path: &str) -> Findings {
         let mut findings = self.checks(schema, value, old, path);
         if !findings.errors.is_empty() && old.is_unchanged(value) {
-            findings.errors.clear();
+            findings.errors = FieldErrors::default();
         }
         findings
     }
 
     fn checks(&self, schema: &Schema, value: &Value, old: Old<'_>, path: &str) -> Findings {
-        let mut findings = self.kind(schema, value, path);
+        let checks = 1 + schema.required.len() + schema.limits.enumeration.len() + path.len() / BYTES_PER_STEP;
+        if self.budget.take_steps(checks).is_err() {
+            return Findings::default();
+        }
+        let mut findings = self.charged(self.kind(schema, value, path));
         if !value.is_null() {
             findings.merge(self.combined(schema, value, path));
-            findings.merge(self.limits(schema, value, path));
+            findings.merge(self.charged(self.limits(schema, value, path)));
             match value {
                 Value::Object(members) => findings.merge(self.object(schema, members, old, path)),
                 Value::Array(items) => findings.merge(self.array(schema, items, old, path)),
                 Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
             }
         }
-        findings.errors.extend(self.enumeration(schema, value, path));
+        let unsupported = Findings { errors: self.enumeration(schema, value, path).into_iter().collect(), passed: 0 };
+        findings.merge(self.charged(unsupported));
+        findings
+    }
+
+    /// Charges for what was found wrong with one value: every alternative of a schema is tried, also where another fits.
+    fn charged(&self, findings: Findings) -> Findings {
+        for error in findings.errors.iter() {
+            let _ = self.budget.take_bytes(error.bytes());
+        }
         findings
     }
 
@@ -71,12 +93,15 @@ impl Validator<'_> {
                 FieldError::new(ErrorKind::TypeInvalid, self.field(path), Some(found.into()), detail)
             }
         };
-        Findings { errors: vec![error], passed: 1 }
+        Findings { errors: error.into(), passed: 1 }
     }
 
     fn object(&self, schema: &Schema, members: &Map<String, Value>, old: Old<'_>, path: &str) -> Findings {
-        let mut findings = Findings { errors: Vec::new(), passed: 1 };
+        let mut findings = Findings { passed: 1, ..Findings::default() };
         for (name, value) in members {
+            if findings.errors.is_closed() {
+                break;
+            }
             let at = member_path(path, name);
             let old = if path.is_empty() && matches!(name.as_str(), "apiVersion" | "kind") {
                 Old::NONE
@@ -102,10 +127,14 @@ impl Validator<'_> {
     }
 
     fn array(&self, schema: &Schema, items: &[Value], old: Old<'_>, path: &str) -> Findings {
-        let mut findings = Findings { errors: Vec::new(), passed: 2 };
+        let mut findings = Findings { passed: 2, ..Findings::default() };
         if let Some(of_items) = &schema.items {
+            let old_items = old.items(schema);
             for (index, item) in items.iter().enumerate() {
-                findings.merge(self.node(of_items, item, old.item(schema, item), &format!("{path}[{index}]")));
+                if findings.errors.is_closed() {
+                    break;
+                }
+                findings.merge(self.node(of_items, item, old_items.of(item), &format!("{path}[{index}]")));
             }
         }
         findings
@@ -116,9 +145,11 @@ impl Validator<'_> {
         if allowed.is_empty() || allowed.contains(value) {
             return None;
         }
-        let named: Vec<String> =
-            allowed.iter().map(|value| value.as_str().map_or_else(|| value.to_string(), str::to_owned)).collect();
-        Some(FieldError::not_supported(self.field(path), value.clone(), &named))
+        // More than that is not named anyway.
+        let named = allowed.iter().take(MAX_NAMED);
+        let named: Vec<Cow<'_, str>> =
+            named.map(|value| value.as_str().map_or_else(|| value.to_string().into(), Cow::from)).collect();
+        Some(FieldError::not_supported(self.field(path), value, &named))
     }
 
     /// The field of an error at a path.

@@ -1,7 +1,8 @@
 //! One connection from its handshake to its end.
 
 use std::convert::Infallible;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
+use std::time::Duration;
 
 use hyper::body::Incoming;
 use hyper::service::service_fn;
@@ -14,12 +15,54 @@ use tokio_rustls::TlsAcceptor;
 use tokio_rustls::server::TlsStream;
 
 use super::presence::Presence;
+use super::shares::Share;
 use super::stall::Stall;
+use super::strangers::Stranger;
 use super::tls::HTTP_2;
 use super::{Limits, Shared};
 use crate::access::{CertificateUser, certificate_user};
+use crate::request::User;
 
 type Stream = TlsStream<Stall<TcpStream>>;
+
+/// How long the connection of somebody who never said who they are stays open without a request.
+const STRANGER_IDLE: Duration = Duration::from_secs(15);
+
+/// Who is on the other side of a connection.
+pub(super) struct Client {
+    stranger: Arc<Stranger>,
+    /// The share of connections of whoever said first who they are.
+    share: OnceLock<Share>,
+}
+
+impl Client {
+    /// Takes note of who they are. Returns whether there is room for one more connection of theirs.
+    pub(super) fn introduce(&self, shared: &Shared, user: &User) -> bool {
+        if self.share.get().is_some() {
+            return true;
+        }
+        let Some(share) = shared.connections.take(user, 1) else { return false };
+        let _ = self.share.set(share);
+        self.stranger.introduce();
+        true
+    }
+}
+
+/// Counts a connection while it is open.
+struct Open(Arc<Shared>);
+
+impl Open {
+    fn new(shared: &Arc<Shared>) -> Self {
+        shared.host.metrics().connections.inc();
+        Self(shared.clone())
+    }
+}
+
+impl Drop for Open {
+    fn drop(&mut self) {
+        self.0.host.metrics().connections.dec();
+    }
+}
 
 /// Serves a connection. Nobody is told when it breaks: the client knows.
 pub(super) async fn serve(
@@ -29,19 +72,34 @@ pub(super) async fn serve(
     _permit: OwnedSemaphorePermit,
 ) {
     let limits = shared.limits;
+    let (stranger, has_pushed) = shared.strangers.enter();
+    if has_pushed {
+        shared.host.metrics().turn_away("strangers");
+    }
+    let _open = Open::new(&shared);
+    let stranger = Arc::new(stranger);
     // Answers are written in one go; waiting for more only delays them.
     let _ = stream.set_nodelay(true);
     let handshake = timeout(limits.handshake, acceptor.accept(Stall::new(stream, limits.stall)));
-    match handshake.await {
-        Ok(Ok(stream)) => talk(shared, stream).await,
+    let handshake = tokio::select! {
+        handshake = handshake => handshake,
+        () = stranger.evicted() => return,
+    };
+    match handshake {
+        Ok(Ok(stream)) => talk(shared, stream, stranger).await,
         Ok(Err(error)) => tracing::debug!(%error, "a TLS handshake failed"),
         Err(_) => tracing::debug!("a TLS handshake took too long"),
     }
 }
 
-async fn talk(shared: Arc<Shared>, stream: Stream) {
+async fn talk(shared: Arc<Shared>, stream: Stream, stranger: Arc<Stranger>) {
     let limits = shared.limits;
     let certificate = Arc::new(peer(&stream));
+    let client = Arc::new(Client { stranger, share: OnceLock::new() });
+    let guest = client.clone();
+    if let Some(CertificateUser { user, .. }) = &*certificate {
+        client.introduce(&shared, user);
+    }
     let builder = builder(&stream, &limits);
     let presence = Presence::new();
     let mut ending = shared.ending.subscribe();
@@ -49,14 +107,17 @@ async fn talk(shared: Arc<Shared>, stream: Stream) {
         let presence = presence.clone();
         move |request: hyper::Request<Incoming>| {
             let (shared, certificate, visit) = (shared.clone(), certificate.clone(), presence.enter());
-            async move { Ok::<_, Infallible>(shared.respond((*certificate).as_ref(), visit, request).await) }
+            let client = client.clone();
+            async move { Ok::<_, Infallible>(shared.respond((*certificate).as_ref(), &client, visit, request).await) }
         }
     });
     let connection = builder.serve_connection(TokioIo::new(stream), service);
     tokio::pin!(connection);
     let mut last_moment = None;
     loop {
-        let deadline = last_moment.unwrap_or_else(|| presence.deadline(limits.first_request, limits.idle));
+        // A stranger who has asked for the server's health has no more to ask for.
+        let idle = if guest.stranger.is_known() { limits.idle } else { limits.idle.min(STRANGER_IDLE) };
+        let deadline = last_moment.unwrap_or_else(|| presence.deadline(limits.first_request, idle));
         tokio::select! {
             result = connection.as_mut() => {
                 if let Err(error) = result {
@@ -68,11 +129,12 @@ async fn talk(shared: Arc<Shared>, stream: Stream) {
                 connection.as_mut().graceful_shutdown();
                 last_moment = Some(Instant::now() + limits.shutdown);
             }
+            () = guest.stranger.evicted() => return,
             () = sleep_until(deadline) => {
                 if last_moment.is_some() || !presence.has_asked() {
                     return;
                 }
-                if presence.deadline(limits.first_request, limits.idle) <= Instant::now() {
+                if presence.deadline(limits.first_request, idle) <= Instant::now() {
                     connection.as_mut().graceful_shutdown();
                     last_moment = Some(Instant::now() + limits.shutdown);
                 }

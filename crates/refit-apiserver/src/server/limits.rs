@@ -7,6 +7,8 @@ use std::time::Duration;
 pub struct Limits {
     /// Open connections; more wait in the kernel. With 64 KiB of buffers each: 125 MiB.
     pub connections: usize,
+    /// Connections on which nobody has said who they are; beyond it the oldest of them is closed. A tenth of all.
+    pub strangers: usize,
     /// Requests at a time that are not watches; more get 429. With bodies of 3 MiB each: 1.2 GiB at the very worst.
     pub requests: usize,
     /// Watches at a time; more get 429. Each holds a position and at most two events.
@@ -24,7 +26,9 @@ pub struct Limits {
     pub first_request: Duration,
     /// How long a connection stays open without a request. Longer than clients keep theirs, so that they close first.
     pub idle: Duration,
-    /// From the head of a request to its answer; the body must have come by then. More gets 504.
+    /// From the head of a request to the end of its body. More gets 504. A body of 3 MiB needs 100 KiB a second.
+    pub body: Duration,
+    /// From the head of a request to its answer. More gets 504.
     pub request: Duration,
     /// How long a client may take until it reads on. The answer, or the watch, ends then.
     pub stall: Duration,
@@ -38,6 +42,7 @@ impl Default for Limits {
     fn default() -> Self {
         Self {
             connections: 2_000,
+            strangers: 200,
             requests: 400,
             watches: 10_000,
             answer_bytes: 1 << 30,
@@ -46,6 +51,7 @@ impl Default for Limits {
             handshake: Duration::from_secs(10),
             first_request: Duration::from_secs(10),
             idle: Duration::from_secs(120),
+            body: Duration::from_secs(30),
             request: Duration::from_secs(60),
             stall: Duration::from_secs(30),
             answer: Duration::from_secs(300),

@@ -1,18 +1,20 @@
 //! One request over HTTPS: who asks, is there room, what is the answer.
 
-use std::sync::{Arc, PoisonError};
+use std::sync::PoisonError;
 
 use http::StatusCode;
 use http::request::Parts;
 use hyper::body::Incoming;
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::sync::OwnedSemaphorePermit;
 use tokio::time::timeout;
 
 use super::Shared;
 use super::authenticate::authenticate;
-use super::memory::Full;
+use super::connection::Client;
 use super::presence::Visit;
 use super::pump::{self, CHUNK_BYTES, Held};
+use super::shares::Share;
+use super::timely::Timely;
 use crate::access::CertificateUser;
 use crate::api::{Answer, Body};
 use crate::request::User;
@@ -26,46 +28,65 @@ impl Shared {
     pub(super) async fn respond(
         &self,
         certificate: Option<&CertificateUser>,
+        client: &Client,
         visit: Visit,
         request: hyper::Request<Incoming>,
     ) -> http::Response<ResponseBody> {
         let (parts, body) = request.into_parts();
         let asked = Asked::of(&parts);
-        let admitted = self.admit(certificate, &parts, &asked);
-        let (answer, permit) = match admitted {
-            Ok((user, permit)) => (self.answer(user, parts, asked, body).await, permit),
-            Err(status) => (Answer::refusal(&status), None),
+        let admitted = self.admit(certificate, client, &parts, &asked);
+        let (answer, permit, memory) = match admitted {
+            Ok((user, permit)) => {
+                let answer = self.answer(user.clone(), parts, asked, body).await;
+                let (answer, memory) = self.hold(&user, answer);
+                (answer, permit, memory)
+            }
+            Err(status) => (Answer::refusal(&status), None, None),
         };
-        let (answer, memory) = self.hold(answer);
         let held = Held { permit, memory, visit, limits: self.limits, ending: self.ending.subscribe() };
         pump::send(answer, held)
     }
 
     /// The answer with the room that it takes up until it is read, or a refusal where there is none. Small answers are
     /// bounded by the number of connections.
-    fn hold(&self, answer: Answer) -> (Answer, Option<OwnedSemaphorePermit>) {
+    fn hold(&self, user: &User, answer: Answer) -> (Answer, Option<(OwnedSemaphorePermit, Share)>) {
         let bytes = match &answer.body {
             Body::Whole(bytes) if bytes.len() > CHUNK_BYTES => bytes.len(),
+            Body::Parts { bytes, .. } => *bytes,
             Body::Whole(_) | Body::Stream(_) => return (answer, None),
         };
-        match self.answers.take(bytes) {
-            Ok(memory) => (answer, Some(memory)),
-            Err(Full) => (Answer::refusal(&too_many()), None),
+        let share = self.answer_shares.take(user, bytes.div_ceil(CHUNK_BYTES));
+        match share.and_then(|share| Some((self.answers.take(bytes).ok()?, share))) {
+            Some(memory) => (answer, Some(memory)),
+            None => {
+                self.host.metrics().turn_away("answers");
+                (Answer::refusal(&too_many()), None)
+            }
         }
     }
 
     fn admit(
         &self,
         certificate: Option<&CertificateUser>,
+        client: &Client,
         parts: &Parts,
         asked: &Asked,
-    ) -> Result<(User, Option<OwnedSemaphorePermit>), Status> {
+    ) -> Result<(User, Option<Share>), Status> {
         // What reads the connection stops only somewhere beyond the bound.
         if head_bytes(parts) > self.limits.header_bytes {
             return Err(large_head());
         }
         let user = self.user(certificate, parts, asked)?;
-        Ok((user, self.room(asked)?))
+        if asked.is_about_server() {
+            return Ok((user, None));
+        }
+        // Nobody gets here without a certificate or a token.
+        if !client.introduce(self, &user) {
+            self.host.metrics().turn_away("connections");
+            return Err(too_many());
+        }
+        let share = self.room(&user, asked)?;
+        Ok((user, Some(share)))
     }
 
     fn user(&self, certificate: Option<&CertificateUser>, parts: &Parts, asked: &Asked) -> Result<User, Status> {
@@ -73,16 +94,19 @@ impl Shared {
         authenticate(certificate, &parts.headers, &tokens, self.host.api().now(), asked.is_about_server())
     }
 
-    /// Room for one more request. Questions about the server's health are always answered.
-    fn room(&self, asked: &Asked) -> Result<Option<OwnedSemaphorePermit>, Status> {
-        if asked.is_about_server() {
-            return Ok(None);
-        }
-        let room: &Arc<Semaphore> = if asked.is_watch() { &self.watches } else { &self.requests };
-        room.clone().try_acquire_owned().map(Some).map_err(|_| too_many())
+    /// Room for one more request of a user. Questions about the server's health are answered without any.
+    fn room(&self, user: &User, asked: &Asked) -> Result<Share, Status> {
+        let (shares, reason) = if asked.is_watch() { (&self.watches, "watches") } else { (&self.requests, "requests") };
+        let share =
+            shares.take(user, 1).or_else(|| asked.is_about_lease().then(|| self.leases.take(user, 1)).flatten());
+        share.ok_or_else(|| {
+            self.host.metrics().turn_away(reason);
+            too_many()
+        })
     }
 
     async fn answer(&self, user: User, parts: Parts, asked: Asked, body: Incoming) -> Answer {
+        let body = Timely::new(body, self.limits.body);
         let answer = timeout(self.limits.request, self.host.answer(user, parts, asked, body)).await;
         answer.unwrap_or_else(|_| Answer::refusal(&too_slow()))
     }

@@ -42,7 +42,7 @@ fn apply(definition: &Value) -> Request {
 fn refusal(answer: Answer) -> Status {
     let status: Value = match &answer.body {
         Body::Whole(text) => serde_json::from_slice(text).unwrap_or_default(),
-        Body::Stream(_) => Value::Null,
+        Body::Parts { .. } | Body::Stream(_) => Value::Null,
     };
     let code: StatusCode = answer.status;
     Status::new(code, None, status["message"].as_str().unwrap_or_default())

@@ -4,12 +4,22 @@ use std::sync::Arc;
 
 use tokio::sync::oneshot;
 
-use super::{Event, Record, Revision, WriteError, disk::Disk, group::Group, index::Index, write::Prepared};
+use super::{Event, Record, Revision, Snapshot, WriteError, disk::Disk, group::Group, index::Index, write::Prepared};
 
 /// What callers ask for.
 pub(super) enum Request {
-    Commit { writes: Vec<Prepared>, reply: Reply<Vec<Record>> },
-    DropCluster { cluster: Arc<str>, reply: Reply<Revision> },
+    Commit {
+        writes: Vec<Prepared>,
+        reply: Reply<Vec<Record>>,
+    },
+    DropCluster {
+        cluster: Arc<str>,
+        reply: Reply<Revision>,
+    },
+    /// Everything at one version: nothing is published while the one writer reads.
+    Snapshot {
+        reply: Reply<Snapshot>,
+    },
 }
 
 pub(super) type Reply<T> = oneshot::Sender<Result<T, WriteError>>;
@@ -19,7 +29,7 @@ impl Request {
     pub(super) fn weight(&self) -> usize {
         match self {
             Self::Commit { writes, .. } => writes.len().max(1),
-            Self::DropCluster { .. } => 1,
+            Self::DropCluster { .. } | Self::Snapshot { .. } => 1,
         }
     }
 }
@@ -47,6 +57,11 @@ impl Engine {
                 Request::DropCluster { cluster, reply } => {
                     self.commit(std::mem::take(&mut commits));
                     answer(reply, self.drop_cluster(&cluster));
+                }
+                Request::Snapshot { reply } => {
+                    self.commit(std::mem::take(&mut commits));
+                    let (revision, records) = (self.index.revision(), self.index.all_records());
+                    answer(reply, Ok(Snapshot { revision, records }));
                 }
             }
         }

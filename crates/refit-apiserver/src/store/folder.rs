@@ -15,6 +15,10 @@ use rustix::{
 use super::OpenError;
 
 const DATABASE: &str = "store.redb";
+/// A database that is being made, until it is whole.
+const NEW_DATABASE: &str = "store.redb.new";
+/// Says which version was acknowledged last.
+const WITNESS: &str = "store.version";
 const LOCK: &str = "LOCK";
 
 /// A folder that belongs to this process until the value is dropped or the process ends, however it ends.
@@ -43,6 +47,37 @@ impl Folder {
 
     pub(super) fn path(&self) -> &Path {
         &self.path
+    }
+
+    /// Whether there is a database file, and whether it holds anything.
+    pub(super) fn holds_database(&self) -> io::Result<Option<bool>> {
+        match fs::metadata(self.path.join(DATABASE)) {
+            Ok(metadata) => Ok(Some(metadata.len() > 0)),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Whether a version was ever acknowledged here.
+    pub(super) fn has_witness(&self) -> bool {
+        self.path.join(WITNESS).exists()
+    }
+
+    pub(super) fn witness(&self) -> io::Result<File> {
+        open_private(&self.path.join(WITNESS))
+    }
+
+    /// An empty file for a database that is yet to be made. What an earlier attempt left is gone.
+    pub(super) fn new_database(&self) -> io::Result<File> {
+        let file = open_private(&self.path.join(NEW_DATABASE))?;
+        file.set_len(0)?;
+        Ok(file)
+    }
+
+    /// Makes the new database the database.
+    pub(super) fn adopt_new_database(&self) -> io::Result<()> {
+        fs::rename(self.path.join(NEW_DATABASE), self.path.join(DATABASE))?;
+        File::open(&self.path)?.sync_all()
     }
 
     /// The database file, created where it is missing so that it is still there after a power loss.

@@ -42,7 +42,7 @@ impl<'a> Group<'a> {
         for Prepared { key, expected, change } in writes {
             let previous = mine.get(&key).cloned().unwrap_or_else(|| self.latest(&key));
             let actual = previous.as_ref().map(Record::revision);
-            if actual != expected {
+            if actual != expected && !holds_all_the_same(&change, previous.as_ref()) {
                 return Err(WriteError::Conflict { key, actual });
             }
             let Some(change) = self.change(&key, revision.next(), previous, change) else { continue };
@@ -63,7 +63,7 @@ impl<'a> Group<'a> {
 
     fn change(&self, key: &Key, at: Revision, previous: Option<Record>, change: Change<Object>) -> Option<Staged> {
         match change {
-            Change::Keep => None,
+            Change::Keep | Change::KeepIf(_) => None,
             Change::Delete => {
                 let record = previous.as_ref()?.at(at);
                 Some(Staged { event: Event { kind: EventKind::Deleted, record, previous }, packed: Vec::new() })
@@ -76,5 +76,13 @@ impl<'a> Group<'a> {
                 Some(Staged { event: Event { kind, record, previous }, packed })
             }
         }
+    }
+}
+
+/// Whether an object that has changed is still what the other writes need.
+fn holds_all_the_same(change: &Change<Object>, record: Option<&Record>) -> bool {
+    match (change, record) {
+        (Change::KeepIf(holds), Some(record)) => (holds.0)(&record.value()),
+        (Change::Put(_) | Change::Delete | Change::Keep | Change::KeepIf(_), _) => false,
     }
 }

@@ -134,6 +134,13 @@ impl Index {
         shards.values().for_each(|shard| shard.changed.notify_waiters());
     }
 
+    /// Everything, in the order of the keys. Of one version only while nobody publishes.
+    pub(super) fn all_records(&self) -> Vec<Record> {
+        let clusters = self.clusters.read().unwrap_or_else(PoisonError::into_inner);
+        let shards = clusters.shards.values().flat_map(BTreeMap::values);
+        shards.flat_map(|shard| shard.read().records().cloned().collect::<Vec<_>>()).collect()
+    }
+
     /// Everything that a logical cluster holds.
     pub(super) fn cluster_records(&self, cluster: &str) -> Vec<Record> {
         let clusters = self.clusters.read().unwrap_or_else(PoisonError::into_inner);

@@ -14,15 +14,16 @@ pub(super) fn pack(record: &Record, compressed: &[u8]) -> Vec<u8> {
     packed.extend_from_slice(&record.revision().0.to_le_bytes());
     packed.extend_from_slice(&gap.to_le_bytes());
     packed.extend_from_slice(compressed);
-    let checksum = checksum(&packed[8..]);
+    let checksum = keyed_checksum(record.key(), &packed[8..]);
     packed[..8].copy_from_slice(&checksum.to_le_bytes());
     packed
 }
 
-/// Reads a record, or finds that this is none. Behind the checksum stands what was written, and that can be decoded.
+/// Reads a record, or finds that this is none. Behind the checksum stands what was written under this key, and that can
+/// be decoded.
 pub(super) fn unpack(key: &Key, packed: &[u8], decoded: &Arc<Decoded>) -> Option<Record> {
     let (sum, rest) = packed.split_first_chunk()?;
-    if u64::from_le_bytes(*sum) != checksum(rest) {
+    if u64::from_le_bytes(*sum) != keyed_checksum(key, rest) {
         return None;
     }
     let (revision, rest) = rest.split_first_chunk()?;
@@ -33,9 +34,32 @@ pub(super) fn unpack(key: &Key, packed: &[u8], decoded: &Arc<Decoded>) -> Option
     Some(Record::new(key.clone(), revision, (fill(&text, gap, revision), gap), decoded, None))
 }
 
+/// What format 1 wrote, with the checksum that the current format has. `None` for what is damaged.
+pub(super) fn upgraded(key: &Key, packed: &[u8]) -> Option<Vec<u8>> {
+    let (sum, rest) = packed.split_first_chunk()?;
+    if u64::from_le_bytes(*sum) != checksum_of(rest) {
+        return None;
+    }
+    Some([&keyed_checksum(key, rest).to_le_bytes()[..], rest].concat())
+}
+
+/// A checksum that covers the key as well: a record that turns up under another key is found out.
+fn keyed_checksum(key: &Key, bytes: &[u8]) -> u64 {
+    let parts = [key.cluster(), key.resource(), key.namespace(), key.name()];
+    // No byte of a text is 0xff, so that no two keys look alike.
+    let key = parts.iter().fold(BASIS, |sum, part| add(add(sum, part.as_bytes()), &[0xff]));
+    add(key, bytes)
+}
+
 /// FNV-1a. Finds damage, which is all that is asked of it.
-fn checksum(bytes: &[u8]) -> u64 {
-    bytes.iter().fold(0xcbf2_9ce4_8422_2325, |sum, byte| (sum ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3))
+pub(super) fn checksum_of(bytes: &[u8]) -> u64 {
+    add(BASIS, bytes)
+}
+
+const BASIS: u64 = 0xcbf2_9ce4_8422_2325;
+
+fn add(sum: u64, bytes: &[u8]) -> u64 {
+    bytes.iter().fold(sum, |sum, byte| (sum ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3))
 }
 
 #[cfg(test)]
@@ -76,5 +100,7 @@ mod tests {
             damaged[bit / 8] ^= 1 << (bit % 8);
             assert_eq!(unpack(&key(), &damaged, &Arc::default()), None, "bit {bit}");
         }
+        assert_eq!(unpack(&Key::new("c", "r", "ns", "m"), &whole, &Arc::default()), None, "under another name");
+        assert_eq!(unpack(&Key::new("c", "r", "nsn", ""), &whole, &Arc::default()), None, "cut elsewhere");
     }
 }

@@ -24,6 +24,18 @@ pub(super) enum Change<T> {
     Delete,
     /// Changes nothing; the others of the same commit depend on it.
     Keep,
+    /// The same, for an object at another version as well, if this holds of it.
+    KeepIf(Holds),
+}
+
+/// What must hold of an object.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Holds(pub(super) fn(&Value) -> bool);
+
+impl PartialEq for Holds {
+    fn eq(&self, other: &Self) -> bool {
+        std::ptr::fn_addr_eq(self.0, other.0)
+    }
 }
 
 impl Write {
@@ -47,6 +59,11 @@ impl Write {
         Self { key, expected: at, change: Change::Keep }
     }
 
+    /// The same for an object that may have changed meanwhile, as long as it is there and this holds of it.
+    pub fn require_or(key: Key, at: Revision, holds: fn(&Value) -> bool) -> Self {
+        Self { key, expected: Some(at), change: Change::KeepIf(Holds(holds)) }
+    }
+
     /// The object that it is about.
     pub fn key(&self) -> &Key {
         &self.key
@@ -65,6 +82,7 @@ impl Write {
             Change::Put(value) => Change::Put(Object::new(value, durable)),
             Change::Delete => Change::Delete,
             Change::Keep => Change::Keep,
+            Change::KeepIf(holds) => Change::KeepIf(holds),
         };
         Ok(Prepared { key, expected, change })
     }

@@ -2,7 +2,10 @@
 
 use std::{
     io,
-    sync::Mutex,
+    sync::{
+        Mutex,
+        atomic::{AtomicBool, Ordering},
+    },
     thread::{self, JoinHandle},
 };
 
@@ -34,6 +37,8 @@ pub(super) enum Writer {
 pub(super) struct Thread {
     queue: Option<Sender<Request>>,
     thread: Option<JoinHandle<()>>,
+    /// Set when a request was left without an answer, which happens only when the thread ends on the way.
+    has_stopped: AtomicBool,
 }
 
 impl Writer {
@@ -44,7 +49,19 @@ impl Writer {
     pub(super) fn thread(engine: Engine) -> io::Result<Self> {
         let (queue, requests) = mpsc::channel(QUEUE);
         let thread = thread::Builder::new().name("refit-store".to_owned()).spawn(move || work(engine, requests))?;
-        Ok(Self::Thread(Thread { queue: Some(queue), thread: Some(thread) }))
+        Ok(Self::Thread(Thread { queue: Some(queue), thread: Some(thread), has_stopped: AtomicBool::new(false) }))
+    }
+
+    /// Whether nothing will be written any more: the thread that writes has ended.
+    pub(super) fn has_stopped(&self) -> bool {
+        match self {
+            Self::Inline(_) => false,
+            Self::Thread(Thread { queue, thread, has_stopped }) => {
+                has_stopped.load(Ordering::Relaxed)
+                    || queue.as_ref().is_none_or(Sender::is_closed)
+                    || thread.as_ref().is_none_or(JoinHandle::is_finished)
+            }
+        }
     }
 
     pub(super) fn is_durable(&self) -> bool {
@@ -62,12 +79,18 @@ impl Writer {
                 queue.send(request).await.map_err(|_| WriteError::Stopped)?;
             }
         }
-        answer.await.map_err(|_| WriteError::Stopped)?
+        answer.await.unwrap_or_else(|_| {
+            if let Self::Thread(Thread { has_stopped, .. }) = self {
+                has_stopped.store(true, Ordering::Relaxed);
+            }
+            Err(WriteError::Stopped)
+        })
     }
 }
 
 /// Takes whatever has come while the last group was being written: the busier it is, the more share one sync.
 fn work(mut engine: Engine, mut requests: Receiver<Request>) {
+    let _farewell = Farewell;
     while let Some(first) = requests.blocking_recv() {
         let mut weight = first.weight();
         let mut group = vec![first];
@@ -87,6 +110,19 @@ impl Drop for Thread {
         if let Some(thread) = self.thread.take() {
             // A thread that panicked has said so already; there is nothing left to close.
             let _ = thread.join();
+        }
+    }
+}
+
+/// Says so when the thread ends before its time.
+struct Farewell;
+
+impl Drop for Farewell {
+    fn drop(&mut self) {
+        if thread::panicking() {
+            tracing::error!(
+                "the thread that writes the store has ended: no write succeeds until the server is started anew"
+            );
         }
     }
 }

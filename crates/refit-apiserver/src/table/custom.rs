@@ -5,6 +5,7 @@ use serde_json::{Number, Value};
 
 use super::json_path::JsonPath;
 use super::{age, definition};
+use crate::budget::{Budget, weigh};
 use crate::resource::Resource;
 
 /// What is shown of resources that name no columns.
@@ -12,8 +13,14 @@ const AGE: &str = ".metadata.creationTimestamp";
 const AGE_DESCRIPTION: &str = "How long ago the object was created.";
 pub(super) const NAME_DESCRIPTION: &str = "The name, which no other object of the kind has in the same namespace.";
 
-/// The columns of one resource, with their paths read.
-pub struct Columns<'a>(Vec<Column<'a>>);
+/// Steps of one cell. The path of an ordinary column takes less than a hundred; looking everywhere in a Machine takes about
+/// five hundred.
+const CELL_STEPS: u64 = 10_000;
+
+/// The columns of one resource, with their paths read. Cells that would take too much to fill are empty.
+pub struct Columns<'a> {
+    columns: Vec<Column<'a>>,
+}
 
 struct Column<'a> {
     definition: Value,
@@ -26,19 +33,19 @@ impl<'a> Columns<'a> {
     pub fn new(resource: &'a Resource) -> Self {
         if resource.columns.is_empty() {
             let definition = definition("Age", "date", "", AGE_DESCRIPTION, 0);
-            return Self(vec![Column { definition, kind: "date", path: JsonPath::parse(AGE) }]);
+            return Self { columns: vec![Column { definition, kind: "date", path: JsonPath::parse(AGE) }] };
         }
-        Self(resource.columns.iter().map(Column::new).collect())
+        Self { columns: resource.columns.iter().map(Column::new).collect() }
     }
 
     pub fn to_json(&self) -> Value {
         let name = definition("Name", "string", "name", NAME_DESCRIPTION, 0);
-        [name].into_iter().chain(self.0.iter().map(|column| column.definition.clone())).collect()
+        [name].into_iter().chain(self.columns.iter().map(|column| column.definition.clone())).collect()
     }
 
-    pub fn cells(&self, object: &Value, now: Timestamp) -> Vec<Value> {
+    pub fn cells(&self, object: &Value, now: Timestamp, budget: &Budget) -> Vec<Value> {
         let name = object["metadata"]["name"].as_str().unwrap_or_default().into();
-        [name].into_iter().chain(self.0.iter().map(|column| column.cell(object, now))).collect()
+        [name].into_iter().chain(self.columns.iter().map(|column| column.cell(object, now, budget))).collect()
     }
 }
 
@@ -54,11 +61,19 @@ impl<'a> Column<'a> {
     }
 
     /// The first value that the path finds, in the type of the column; null where it is of another type.
-    fn cell(&self, object: &Value, now: Timestamp) -> Value {
-        let Some(value) = self.path.as_ref().and_then(|path| path.first(object)) else { return Value::Null };
+    fn cell(&self, object: &Value, now: Timestamp, budget: &Budget) -> Value {
+        let own = budget.part(CELL_STEPS);
+        let found = self.path.as_ref().and_then(|path| path.first(object, &own));
+        if budget.take_steps(own.steps_taken(CELL_STEPS)).is_err() {
+            return Value::Null;
+        }
+        let Some(value) = found else { return Value::Null };
         match (self.kind, value) {
             (_, Value::Null) => Value::Null,
-            ("string", value) => text(value).into(),
+            ("string", value) => match weigh(value, budget).and_then(|weight| budget.take_bytes(weight.text)) {
+                Ok(()) => text(value).into(),
+                Err(_) => Value::Null,
+            },
             ("integer", Value::Number(number)) => integer(number),
             ("number", Value::Number(number)) => number.clone().into(),
             ("boolean", Value::Bool(flag)) => (*flag).into(),
@@ -109,7 +124,11 @@ mod tests {
             json_path: ".x".to_owned(),
         };
         let now = "2026-01-01T00:10:00Z".parse().unwrap();
-        assert_eq!(&Column::new(&column).cell(&json!({"x": value}), now), expected, "{kind} {value}");
+        assert_eq!(
+            &Column::new(&column).cell(&json!({"x": value}), now, &Budget::default()),
+            expected,
+            "{kind} {value}"
+        );
     }
 
     #[test]

@@ -4,10 +4,8 @@ mod parse;
 
 use serde_json::Value;
 
+use crate::budget::Budget;
 use parse::parse;
-
-/// How deep `..` looks.
-const MAX_DEPTH: usize = 64;
 
 /// A path into an object.
 #[derive(Debug, Clone, PartialEq)]
@@ -57,30 +55,56 @@ impl JsonPath {
         parse(text)
     }
 
-    /// The first value that it points at.
-    pub fn first<'a>(&self, object: &'a Value) -> Option<&'a Value> {
-        self.all(object).into_iter().next()
-    }
-
-    fn all<'a>(&self, object: &'a Value) -> Vec<&'a Value> {
-        self.0.iter().fold(vec![object], |found, step| found.into_iter().flat_map(|value| step.take(value)).collect())
+    /// The first value that it points at. `None` also where finding it would take too many steps.
+    pub fn first<'a>(&self, object: &'a Value, budget: &Budget) -> Option<&'a Value> {
+        Search { budget }.first(&self.0, object)
     }
 }
 
-impl Step {
-    fn take<'a>(&self, value: &'a Value) -> Vec<&'a Value> {
-        match self {
-            Self::Members(names) => names.iter().filter_map(|name| value.get(name)).collect(),
-            Self::Items { from, to } => items(value, *from, *to).iter().collect(),
-            Self::All => children(value),
-            Self::Below => {
-                let mut found = Vec::new();
-                below(value, MAX_DEPTH, &mut found);
-                found
+/// Looks for the first value depth first, so that nothing is kept but the way to it. It goes at most as deep as the path
+/// has steps and the object has levels.
+struct Search<'b> {
+    budget: &'b Budget,
+}
+
+impl Search<'_> {
+    fn first<'a>(&self, steps: &[Step], value: &'a Value) -> Option<&'a Value> {
+        self.budget.take_steps(1).ok()?;
+        let Some((step, rest)) = steps.split_first() else { return Some(value) };
+        match step {
+            Step::Members(names) => {
+                self.budget.take_steps(names.len()).ok()?;
+                names.iter().filter_map(|name| value.get(name)).find_map(|member| self.first(rest, member))
             }
-            Self::Filter(filter) => {
-                value.as_array().into_iter().flatten().filter(|item| filter.matches(item)).collect()
+            Step::Items { from, to } => items(value, *from, *to).iter().find_map(|item| self.first(rest, item)),
+            Step::All => self.among_children(rest, value),
+            // What is here comes first, then what is below, in order.
+            Step::Below => self.first(rest, value).or_else(|| self.among_children(steps, value)),
+            Step::Filter(filter) => {
+                let mut items = value.as_array().into_iter().flatten();
+                items.find_map(|item| self.matches(filter, item).then(|| self.first(rest, item)).flatten())
             }
+        }
+    }
+
+    fn among_children<'a>(&self, steps: &[Step], value: &'a Value) -> Option<&'a Value> {
+        match value {
+            Value::Array(list) => list.iter().find_map(|child| self.first(steps, child)),
+            Value::Object(map) => map.values().find_map(|child| self.first(steps, child)),
+            _ => None,
+        }
+    }
+
+    fn matches(&self, filter: &Filter, item: &Value) -> bool {
+        let Some(left) = self.operand(&filter.left, item) else { return false };
+        let Some((operator, right)) = &filter.comparison else { return true };
+        self.operand(right, item).is_some_and(|right| operator.holds(left, right))
+    }
+
+    fn operand<'a>(&self, operand: &'a Operand, item: &'a Value) -> Option<&'a Value> {
+        match operand {
+            Operand::Path(path) => self.first(&path.0, item),
+            Operand::Literal(value) => Some(value),
         }
     }
 }
@@ -93,38 +117,6 @@ fn items(value: &Value, from: i64, to: Option<i64>) -> &[Value] {
     match (usize::try_from(from), usize::try_from(to)) {
         (Ok(from), Ok(to)) => list.get(from..to).unwrap_or_default(),
         _ => &[],
-    }
-}
-
-fn children(value: &Value) -> Vec<&Value> {
-    match value {
-        Value::Array(list) => list.iter().collect(),
-        Value::Object(map) => map.values().collect(),
-        _ => Vec::new(),
-    }
-}
-
-fn below<'a>(value: &'a Value, depth: usize, found: &mut Vec<&'a Value>) {
-    found.push(value);
-    if depth > 0 {
-        children(value).into_iter().for_each(|child| below(child, depth - 1, found));
-    }
-}
-
-impl Filter {
-    fn matches(&self, item: &Value) -> bool {
-        let Some(left) = self.left.value(item) else { return false };
-        let Some((operator, right)) = &self.comparison else { return true };
-        right.value(item).is_some_and(|right| operator.holds(left, right))
-    }
-}
-
-impl Operand {
-    fn value<'a>(&'a self, item: &'a Value) -> Option<&'a Value> {
-        match self {
-            Self::Path(path) => path.first(item),
-            Self::Literal(value) => Some(value),
-        }
     }
 }
 
@@ -158,7 +150,8 @@ mod tests {
             "spec": {"size": 3, "list": ["p", 2, {"k": "v"}], "empty": []},
             "conditions": [{"type": "A", "status": "False", "n": 1}, {"type": "Ready", "status": "True", "n": 5}],
         });
-        let found = JsonPath::parse(path).and_then(|path| path.first(&object).cloned()).unwrap_or_default();
+        let found =
+            JsonPath::parse(path).and_then(|path| path.first(&object, &Budget::default()).cloned()).unwrap_or_default();
         assert_eq!(&found, expected, "{path}");
     }
 
@@ -190,6 +183,21 @@ mod tests {
         check(".conditions[?(@.n<=1)].type", &json!("A"));
         check(".conditions[?(@.n)].type", &json!("A"));
         check(".conditions[?(@.type==\"None\")].status", &Value::Null);
+    }
+
+    #[test]
+    fn a_path_that_branches_everywhere_stops_when_its_steps_are_used_up() {
+        let mut object = json!({"a": 1, "b": 2});
+        for _ in 0..60 {
+            object = json!({"a": object, "b": 1, "c": 2});
+        }
+        let path = JsonPath::parse(&format!("{}.none", "..*".repeat(8))).expect("it must be a path");
+        let budget = Budget::new(0, 10_000, std::time::Duration::from_secs(60));
+        assert_eq!(path.first(&object, &budget), None);
+        assert!(budget.refusal().is_err(), "it must have been stopped");
+        let deep = (0..120).fold(json!({"x": 1}), |object, _| json!([object]));
+        let path = JsonPath::parse(&"..*".repeat(341)).expect("it must be a path");
+        assert_eq!(path.first(&deep, &Budget::default()), None);
     }
 
     #[test]

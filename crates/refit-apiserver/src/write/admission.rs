@@ -4,7 +4,7 @@ use refit_api::admission::registry;
 use serde_json::Value;
 
 use super::Scene;
-use crate::field_error::FieldError;
+use crate::field_error::{FieldError, FieldErrors};
 use crate::status::Status;
 
 /// What admission may change; the rest of an object is not its business.
@@ -28,8 +28,8 @@ pub(super) fn validate(scene: &Scene<'_>, object: &Value, old: Option<&Value>) -
     if verdict.is_accepted() {
         return Ok(verdict.warnings);
     }
-    let errors: Vec<FieldError> = verdict.errors.into_iter().map(FieldError::from).collect();
-    Err(Status::invalid(resource.qualified_kind(), crate::metadata::text(object, "name"), &errors))
+    let errors: FieldErrors = verdict.errors.into_iter().map(FieldError::from).collect();
+    Err(Status::invalid(resource.qualified_kind(), crate::metadata::text(object, "name"), &errors.said()))
 }
 
 fn find(scene: &Scene<'_>) -> Option<&'static registry::Registered> {

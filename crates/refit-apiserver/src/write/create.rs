@@ -21,6 +21,7 @@ fn make(scene: &Scene<'_>, mut object: Value, mut warnings: Vec<String>) -> Resu
     prepare::identify(scene, &mut object);
     name(scene, &mut object);
     let writer = Writer { manager: scene.request.field_manager(), now: scene.now };
+    apply::charge(scene.endpoint(), &object, scene.budget)?;
     apply::update(scene.endpoint(), None, &mut object, &writer);
     finish(scene, &mut object, &mut warnings)?;
     Ok(Outcome { change: Change::Put(object), warnings })

@@ -29,12 +29,12 @@ pub fn decode(scene: &Scene<'_>) -> Result<Decoded, Status> {
     let encoding = body::encoding(scene.request)?;
     let text = &scene.request.body;
     let Parsed { value, duplicates, repeated } =
-        body::parse(encoding, text).map_err(|error| kind::unparsed(scene, &error))?;
+        body::parse(encoding, text, scene.budget).map_err(|error| kind::unparsed(scene, &error))?;
     let mut object = kind::typed(scene, value)?;
     if let Some(error) = shape_error(scene.resource, &object) {
         return Err(unhandled(scene.resource, &error));
     }
-    let unknown = clean(scene.resource, &mut object);
+    let unknown = clean(scene, &mut object);
     let mut strict = strict_errors(&duplicates, &unknown);
     if scene.options.field_validation == FieldValidation::Strict {
         strict.splice(0..0, unmarshal_errors(&repeated));

@@ -1,6 +1,6 @@
 //! The options of writes, which come as parameters of the query.
 
-use crate::field_error::FieldError;
+use crate::field_error::{FieldError, FieldErrors};
 use crate::metadata::validate_field_manager;
 use crate::request::{Query, Verb};
 use crate::status::{Qualified, Status};
@@ -30,12 +30,12 @@ pub enum FieldValidation {
 impl Options {
     /// Reads the options of a write. `is_apply`: the request is a server-side apply.
     pub fn parse(query: &Query, verb: Verb, is_apply: bool) -> Result<Self, Status> {
-        let mut errors = Vec::new();
+        let mut errors = FieldErrors::default();
         let field_manager = query.get("fieldManager").unwrap_or_default().to_owned();
         if verb == Verb::Patch {
             errors.extend(patch_errors(query, is_apply, &field_manager));
         }
-        errors.extend(validate_field_manager("fieldManager", &field_manager));
+        errors.merge(validate_field_manager("fieldManager", &field_manager));
         errors.extend(dry_run_error(query));
         let field_validation = match query.get("fieldValidation").unwrap_or_default() {
             "" | "Warn" => FieldValidation::Warn,

@@ -15,6 +15,7 @@ use super::update::{check_name, replace};
 use super::{Change, FieldValidation, Outcome, Scene, create, prepare};
 use crate::apply::{self, Writer};
 use crate::body::{self, Encoding, Parsed};
+use crate::budget::{self, Budget};
 use crate::definition;
 use crate::field_error::FieldError;
 use crate::metadata::text;
@@ -60,9 +61,9 @@ pub fn patch(scene: &Scene<'_>, live: Option<&Value>, patch: PatchType) -> Resul
 
 fn patched(scene: &Scene<'_>, live: &Value, patch: PatchType) -> Result<Outcome, Status> {
     let said = if patch == PatchType::Strategic { "" } else { "error decoding patch: " };
-    let Parsed { value, duplicates, .. } = body::parse(Encoding::Json, &scene.request.body)
+    let Parsed { value, duplicates, .. } = body::parse(Encoding::Json, &scene.request.body, scene.budget)
         .map_err(|error| Status::bad_request(format!("{said}{error}")))?;
-    let mut object = merged(&scene.resource.schema, patch, &value, live)?;
+    let mut object = merged(&scene.resource.schema, patch, &value, live, scene.budget)?;
     let quoted = || match patch {
         PatchType::Strategic => apply::go_text(&value),
         PatchType::Json | PatchType::Merge | PatchType::Apply => object.to_string(),
@@ -72,7 +73,7 @@ fn patched(scene: &Scene<'_>, live: &Value, patch: PatchType) -> Result<Outcome,
     }
     // Only a strict refusal quotes it, and it is as it was before cleaning.
     let quoted = (scene.options.field_validation == FieldValidation::Strict).then(quoted);
-    let unknown = clean(scene.resource, &mut object);
+    let unknown = clean(scene, &mut object);
     let strict: Vec<String> = match patch {
         PatchType::Json => {
             let odd = strict_errors(&duplicates, &json::unknown_fields(&value)).into_iter();
@@ -95,6 +96,7 @@ fn store(scene: &Scene<'_>, live: &Value, mut object: Value, warnings: Vec<Strin
     place(scene, &mut object)?;
     check_name(scene, &object)?;
     let writer = Writer { manager: scene.request.field_manager(), now: scene.now };
+    apply::charge(scene.endpoint(), &object, scene.budget)?;
     apply::update(scene.endpoint(), Some(live), &mut object, &writer);
     replace(scene, live, object, warnings)
 }
@@ -119,9 +121,23 @@ fn invalid_patch(quoted: String, detail: &str) -> Status {
 }
 
 /// The object with the patch in it.
-pub(super) fn merged(schema: &Schema, patch: PatchType, value: &Value, live: &Value) -> Result<Value, Status> {
+pub(crate) fn merged(
+    schema: &Schema,
+    patch: PatchType,
+    value: &Value,
+    live: &Value,
+    budget: &Budget,
+) -> Result<Value, Status> {
+    // The object is copied, and the copy changed.
+    budget::check(live, budget)?;
+    let object = merge(schema, patch, value, live, budget)?;
+    budget::check(&object, budget)?;
+    Ok(object)
+}
+
+fn merge(schema: &Schema, patch: PatchType, value: &Value, live: &Value, budget: &Budget) -> Result<Value, Status> {
     match patch {
-        PatchType::Json => json::apply(value, live),
+        PatchType::Json => json::apply(value, live, budget),
         PatchType::Strategic => strategic::apply(schema, value, live),
         PatchType::Merge | PatchType::Apply => {
             if value.is_null() {
@@ -143,7 +159,7 @@ fn applied(scene: &Scene<'_>, live: Option<&Value>) -> Result<Outcome, Status> {
     if live.is_none() && scene.path.subresource.is_some() {
         return Err(Status::not_found(scene.resource.qualified_plural(), name));
     }
-    let Parsed { value: config, repeated, .. } = body::parse(Encoding::Yaml, &scene.request.body)
+    let Parsed { value: config, repeated, .. } = body::parse(Encoding::Yaml, &scene.request.body, scene.budget)
         .map_err(|error| Status::bad_request(format!("error decoding YAML: error converting YAML to JSON: {error}")))?;
     let warnings = match (scene.options.field_validation, unmarshal_errors(&repeated)) {
         (FieldValidation::Strict, Some(errors)) => {
@@ -171,11 +187,12 @@ fn configured(
     let schema = &scene.resource.schema;
     let default = |object: &mut Value| {
         if scene.resource.is_custom() {
-            set_defaults(schema, object)
+            set_defaults(schema, object, scene.budget)
         } else if definition::is_definition(scene.resource) {
             definition::set_defaults(object);
         }
     };
+    apply::charge(scene.endpoint(), config, scene.budget)?;
     let object = apply::apply(scene.endpoint(), live, config, &writer, scene.options.force, default);
     let mut object = object.map_err(|error| error.status())?;
     settle(scene.resource, &mut object);

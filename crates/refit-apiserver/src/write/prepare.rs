@@ -6,6 +6,7 @@ use serde_json::{Map, Value, json};
 use super::Scene;
 use crate::definition;
 use crate::metadata::metadata_mut;
+use crate::resource::event;
 
 /// The version of whole seconds in which Kubernetes writes times.
 pub(crate) fn time(now: Timestamp) -> Value {
@@ -187,8 +188,7 @@ fn fill_in_zeros(scene: &Scene<'_>, object: &mut Value) {
         }
     };
     if scene.resource.is("", "events") {
-        let zeros = [("eventTime", Value::Null), ("reportingComponent", json!("")), ("reportingInstance", json!(""))];
-        zeros.into_iter().for_each(|(name, zero)| fill(object, name, zero));
+        event::fill_in_zeros(object);
     }
     if scene.resource.is("", "nodes") {
         fill(object, "status", json!({}));

@@ -107,7 +107,7 @@ fn written(scene: &Scene<'_>, before: &Value, patch: Option<PatchType>) -> Resul
     let writer = Writer { manager: scene.request.field_manager(), now: scene.now };
     let mut after = match patch {
         Some(PatchType::Apply) => {
-            let mut config = body::parse(Encoding::Yaml, &scene.request.body).map_err(unreadable)?.value;
+            let mut config = body::parse(Encoding::Yaml, &scene.request.body, scene.budget).map_err(unreadable)?.value;
             if let Some(metadata) = metadata_mut(&mut config) {
                 metadata.entry("name").or_insert_with(|| text(before, "name").into());
             }
@@ -116,10 +116,12 @@ fn written(scene: &Scene<'_>, before: &Value, patch: Option<PatchType>) -> Resul
             return applied.map_err(|error| error.status());
         }
         Some(patch) => {
-            let body = body::parse(Encoding::Json, &scene.request.body).map_err(unreadable)?.value;
-            merged(&ENDPOINT.schema, patch, &body, before)?
+            let body = body::parse(Encoding::Json, &scene.request.body, scene.budget).map_err(unreadable)?.value;
+            merged(&ENDPOINT.schema, patch, &body, before, scene.budget)?
         }
-        None => body::parse(body::encoding(scene.request)?, &scene.request.body).map_err(unreadable)?.value,
+        None => {
+            body::parse(body::encoding(scene.request)?, &scene.request.body, scene.budget).map_err(unreadable)?.value
+        }
     };
     let Some(fields) = after.as_object_mut() else {
         return Err(unreadable("json: cannot unmarshal a value that is no object".to_owned()));

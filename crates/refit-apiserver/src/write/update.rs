@@ -2,10 +2,12 @@
 
 use serde_json::Value;
 
-use super::{Change, Decoded, Outcome, Scene, admission, prepare, validation};
+use super::{Change, Decoded, Outcome, Scene, admission, create, prepare, validation};
 use crate::apply::{self, Writer};
+use crate::definition;
 use crate::field_error::FieldError;
 use crate::metadata::{finalizers, is_being_deleted, metadata_mut, text};
+use crate::resource::built_in;
 use crate::status::{Qualified, Status};
 
 /// Decides what is stored when a client replaces an object as a whole.
@@ -15,10 +17,21 @@ pub fn update(scene: &Scene<'_>, live: &Value, decoded: Decoded) -> Result<Outco
     updated(object).map_err(|status| status.with_warnings(&warnings))
 }
 
+/// Decides what is stored when a client replaces an object that is not there, of a kind that is made that way.
+pub fn create_named(scene: &Scene<'_>, mut decoded: Decoded) -> Result<Outcome, Status> {
+    check_name(scene, &decoded.object)?;
+    check_uid(scene, &decoded.object, &Value::Null)?;
+    if let Some(metadata) = metadata_mut(&mut decoded.object) {
+        metadata.remove("resourceVersion");
+    }
+    create(scene, decoded)
+}
+
 fn replaced(scene: &Scene<'_>, live: &Value, mut object: Value, warnings: Vec<String>) -> Result<Outcome, Status> {
     check_name(scene, &object)?;
     check_uid(scene, &object, live)?;
     let writer = Writer { manager: scene.request.field_manager(), now: scene.now };
+    apply::charge(scene.endpoint(), &object, scene.budget)?;
     apply::update(scene.endpoint(), Some(live), &mut object, &writer);
     replace(scene, live, object, warnings)
 }
@@ -51,7 +64,9 @@ pub(super) fn replace(
 /// Whether a deleted object is held by nobody any more.
 pub(crate) fn is_let_go(object: &Value) -> bool {
     let has_grace = object["metadata"]["deletionGracePeriodSeconds"].as_i64().is_some_and(|seconds| seconds > 0);
-    let is_held_by_kind = object["spec"]["finalizers"].as_array().is_some_and(|held| !held.is_empty());
+    // Only a Namespace has finalizers in its spec; in other kinds the field means what its author says.
+    let is_namespace = object["kind"] == "Namespace" && object["apiVersion"] == "v1";
+    let is_held_by_kind = is_namespace && object["spec"]["finalizers"].as_array().is_some_and(|held| !held.is_empty());
     is_being_deleted(object) && finalizers(object).next().is_none() && !has_grace && !is_held_by_kind
 }
 
@@ -75,8 +90,8 @@ fn check_uid(scene: &Scene<'_>, object: &Value, live: &Value) -> Result<(), Stat
     if given.is_empty() || given == actual {
         return Ok(());
     }
-    let name = text(live, "name");
-    let key = storage_key(scene, live);
+    let name = scene.path.name.as_deref().unwrap_or_default();
+    let key = storage_key(scene);
     let why = format!(
         "StorageError: invalid object, Code: 4, Key: {key}, ResourceVersion: 0, AdditionalErrorMsg: Precondition failed: UID in precondition: {given}, UID in object meta: {actual}"
     );
@@ -84,12 +99,18 @@ fn check_uid(scene: &Scene<'_>, object: &Value, live: &Value) -> Result<(), Stat
 }
 
 /// Where etcd would keep the object, which some messages say.
-fn storage_key(scene: &Scene<'_>, live: &Value) -> String {
+fn storage_key(scene: &Scene<'_>) -> String {
     let resource = scene.resource;
-    let group = if resource.group.is_empty() { String::new() } else { format!("{}/", resource.group) };
-    let namespace = text(live, "namespace");
-    let namespace = if namespace.is_empty() { String::new() } else { format!("{namespace}/") };
-    format!("/registry/{group}{}/{namespace}{}", resource.plural, text(live, "name"))
+    let has_group = resource.is_custom() || definition::is_definition(resource);
+    let group = if has_group { format!("{}/", resource.group) } else { String::new() };
+    let namespace = scene.path.namespace.as_deref().filter(|_| resource.is_namespaced);
+    let namespace = namespace.map_or_else(String::new, |namespace| format!("{namespace}/"));
+    let plural = match resource.plural.as_str() {
+        "nodes" if !resource.is_custom() => "minions",
+        "services" if !resource.is_custom() => "services/specs",
+        plural => plural,
+    };
+    format!("/registry/{group}{plural}/{namespace}{}", scene.path.name.as_deref().unwrap_or_default())
 }
 
 /// Whether the write is meant for the version that there is. One that names none is meant for any, except that custom
@@ -106,7 +127,7 @@ fn check_version(scene: &Scene<'_>, object: &mut Value, live: &Value) -> Result<
     if given == actual {
         return Ok(());
     }
-    if resource.is_custom() {
+    if resource.is_custom() || built_in::must_name_version(resource) {
         let error = FieldError::invalid("metadata.resourceVersion", 0, "must be specified for an update");
         let about = Qualified { group: &resource.group, name: &resource.plural };
         return Err(Status::invalid(about, text(live, "name"), &[error]));

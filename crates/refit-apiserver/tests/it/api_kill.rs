@@ -2,7 +2,7 @@
 
 mod consequences;
 mod ledger;
-mod server;
+pub mod server;
 mod watching;
 
 use std::sync::Arc;

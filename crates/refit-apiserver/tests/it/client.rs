@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use bytes::Bytes;
+use futures::StreamExt;
 use http::{HeaderMap, HeaderValue, Method, header};
 use jiff::Timestamp;
 use refit_apiserver::api::{Api, Body, Entropy};
@@ -20,8 +22,12 @@ pub struct Client {
 
 impl Client {
     pub async fn new() -> Self {
+        Self::on(Store::in_memory()).await
+    }
+
+    pub async fn on(store: Store) -> Self {
         let now: Timestamp = "2026-01-01T00:00:00Z".parse().expect("the time must parse");
-        let api = Api::new(Store::in_memory(), Arc::new(move || now), Entropy::from_seed(1));
+        let api = Api::new(store, Arc::new(move || now), Entropy::from_seed(1));
         let client = Self { api, cluster: "".into() };
         client.api.create_cluster(&client.cluster).await.expect("the cluster must be made");
         client
@@ -99,7 +105,11 @@ impl Client {
             user: User::default(),
         };
         let answer = self.api.handle(&request).await;
-        let Body::Whole(bytes) = answer.body else { panic!("{uri} must not stream") };
+        let bytes = match answer.body {
+            Body::Whole(bytes) => bytes,
+            Body::Parts { parts, .. } => parts.collect::<Vec<Bytes>>().await.concat().into(),
+            Body::Stream(_) => panic!("{uri} must not go on"),
+        };
         let value = serde_json::from_slice(&bytes).unwrap_or_else(|_| String::from_utf8_lossy(&bytes).into());
         (answer.status.as_u16(), value)
     }

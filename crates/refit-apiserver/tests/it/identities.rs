@@ -49,6 +49,32 @@ async fn strangers_see_health_only_and_a_bad_token_not_even_that() {
     running.stop().await;
 }
 
+/// Health, versions and questions about one's own rights must not tell which logical clusters there are.
+#[tokio::test]
+async fn strangers_do_not_find_out_which_clusters_there_are() {
+    let running = Running::start().await;
+    running.host.clusters().create("known").await.expect("a cluster must be made");
+    let stranger = running.client_without_identity().await;
+    let nobody = running.client_by_token(&running.token("no-access")).await;
+    let admin = running.client_by_token(&running.token("admin")).await;
+    let review = |cluster: &str| {
+        let body = r#"{"spec": {"resourceAttributes": {"verb": "get", "resource": "pods"}}}"#;
+        let uri = format!("/clusters/{cluster}/apis/authorization.k8s.io/v1/selfsubjectaccessreviews");
+        Request::post(uri).header("content-type", "application/json").body(body.as_bytes().to_vec()).unwrap()
+    };
+    for cluster in ["known", "unknown"] {
+        for page in ["livez", "readyz", "healthz", "version", "api"] {
+            let path = format!("/clusters/{cluster}/{page}");
+            assert_eq!(get(&stranger, &path).await.0, 401, "{path}");
+            assert_eq!(get(&nobody, &path).await.0, 403, "{path}");
+        }
+        assert_eq!(refusal(nobody.request_text(review(cluster)).await).0, 403, "{cluster}");
+    }
+    assert_eq!(get(&admin, "/clusters/known/livez").await, (200, "ok".to_owned()));
+    assert_eq!(get(&admin, "/clusters/unknown/livez").await.0, 404);
+    running.stop().await;
+}
+
 #[tokio::test]
 async fn a_client_that_trusts_another_authority_does_not_talk_to_the_server() {
     let (running, other) = (Running::start().await, Running::start().await);

@@ -79,3 +79,28 @@ async fn the_running_server_empties_a_namespace_step_by_step() {
     client.wait_for(&format!("{NAMESPACES}/t"), |code, _| code == 404).await;
     running.abort();
 }
+
+/// Creating needs the namespace to be there, not to stand still.
+#[tokio::test]
+async fn objects_can_be_made_while_their_namespace_is_changed() {
+    let folder = tempfile::TempDir::new().unwrap();
+    let client = Client::on(refit_apiserver::store::Store::open(folder.path()).unwrap()).await;
+    client.create(NAMESPACES, json!({"metadata": {"name": "busy"}})).await;
+    let changes = async {
+        for number in 0..200 {
+            let labels = json!({"metadata": {"labels": {"n": number.to_string()}}});
+            let (code, answer) = client.patch(&format!("{NAMESPACES}/busy"), labels).await;
+            assert_eq!(code, 200, "{answer}");
+        }
+    };
+    let creations = async {
+        for number in 0..100 {
+            let map = json!({"metadata": {"name": format!("m{number}")}});
+            let (code, answer) = client.post("/api/v1/namespaces/busy/configmaps", map).await;
+            assert_eq!(code, 201, "{answer}");
+        }
+    };
+    futures::join!(changes, creations);
+    let (code, _) = client.post("/api/v1/namespaces/nosuch/configmaps", json!({"metadata": {"name": "a"}})).await;
+    assert_eq!(code, 404);
+}

@@ -24,6 +24,17 @@ pub async fn tls(running: &Running) -> TlsStream<TcpStream> {
 
 /// A connection for one of these protocols, as the two sides agree in the handshake.
 pub async fn tls_for(running: &Running, protocols: &[&[u8]]) -> TlsStream<TcpStream> {
+    tls_by(&connector(running, protocols), running).await
+}
+
+/// One of many connections.
+pub async fn tls_by(connector: &TlsConnector, running: &Running) -> TlsStream<TcpStream> {
+    let name = ServerName::try_from("localhost").expect("it must be a name");
+    connector.connect(name, tcp(running).await).await.expect("TLS must work")
+}
+
+/// How connections to a server are made.
+pub fn connector(running: &Running, protocols: &[&[u8]]) -> TlsConnector {
     let mut roots = RootCertStore::empty();
     let authority = CertificateDer::from_pem_file(running.file("pki/ca.crt")).expect("there must be an authority");
     roots.add(authority).expect("it must be a certificate");
@@ -33,8 +44,7 @@ pub async fn tls_for(running: &Running, protocols: &[&[u8]]) -> TlsStream<TcpStr
         .with_root_certificates(roots)
         .with_no_client_auth();
     config.alpn_protocols = protocols.iter().map(|protocol| protocol.to_vec()).collect();
-    let name = ServerName::try_from("localhost").expect("it must be a name");
-    TlsConnector::from(Arc::new(config)).connect(name, tcp(running).await).await.expect("TLS must work")
+    TlsConnector::from(Arc::new(config))
 }
 
 /// The head of a request by the administrator, without its last line.

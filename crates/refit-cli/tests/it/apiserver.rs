@@ -96,7 +96,7 @@ fn what_keeps_it_from_starting_has_a_code_and_a_sentence() {
     let newer = TempDir::new().unwrap();
     drop(Running::start(newer.path()));
     write_format(newer.path(), 1_000);
-    check(newer.path(), "127.0.0.1:0", 9, "has format 1000, this program knows 1");
+    check(newer.path(), "127.0.0.1:0", 9, "has format 1000, this program knows 2");
     check(other.path(), "nowhere", 2, "invalid value 'nowhere'");
 }
 
@@ -108,4 +108,109 @@ fn write_format(folder: &Path, format: u64) {
     meta.insert("format", format).expect("it must be written");
     drop(meta);
     transaction.commit().expect("it must be written");
+}
+
+fn data(arguments: &[&std::ffi::OsStr]) -> (Option<i32>, String) {
+    let output =
+        Command::new(env!("CARGO_BIN_EXE_refit")).arg("apiserver").args(arguments).output().expect("it must run");
+    (output.status.code(), String::from_utf8_lossy(&output.stderr).into_owned())
+}
+
+/// What is acknowledged before the backup begins is in it; what it holds was acknowledged, or on its way, at one version.
+#[tokio::test]
+async fn a_backup_made_under_load_restores_to_one_consistent_state() {
+    let parent = TempDir::new().expect("there must be a temporary folder");
+    let (folder, file, restored) =
+        (parent.path().join("data"), parent.path().join("b.jsonl"), parent.path().join("new"));
+    let running = Running::start(&folder);
+    let maps = running.maps(&folder).await;
+    let counter = |name: &str| {
+        let mut map = ConfigMap::default();
+        map.metadata.name = Some(name.to_owned());
+        map.data = Some([("n".to_owned(), "0".to_owned())].into());
+        map
+    };
+    // One writer counts up a, then b, then a again: in every consistent state a is as far as b, or one further.
+    for name in ["a", "b"] {
+        maps.create(&PostParams::default(), &counter(name)).await.expect("it must be made");
+    }
+    let patch = |number: u32| kube::api::Patch::Merge(serde_json::json!({"data": {"n": number.to_string()}}));
+    let (begun, has_begun) = tokio::sync::oneshot::channel();
+    let (enough, mut is_enough) = tokio::sync::oneshot::channel::<()>();
+    let writer = tokio::spawn({
+        let maps = maps.clone();
+        async move {
+            let mut begun = Some(begun);
+            for number in 1.. {
+                for name in ["a", "b"] {
+                    maps.patch(name, &kube::api::PatchParams::default(), &patch(number))
+                        .await
+                        .expect("it must be written");
+                }
+                if number == 10
+                    && let Some(begun) = begun.take()
+                {
+                    let _ = begun.send(());
+                }
+                if number > 10 && is_enough.try_recv().is_ok() {
+                    break;
+                }
+            }
+        }
+    });
+    has_begun.await.expect("it must get to write");
+    let arguments = ["backup".as_ref(), "--data-dir".as_ref(), folder.as_os_str(), "--to".as_ref(), file.as_os_str()];
+    let made = tokio::task::spawn_blocking({
+        let arguments: Vec<std::ffi::OsString> = arguments.iter().map(|part| (*part).to_owned()).collect();
+        move || data(&arguments.iter().map(std::ffi::OsString::as_os_str).collect::<Vec<_>>())
+    });
+    let (code, said) = made.await.expect("it must run");
+    assert_eq!(code, Some(0), "{said}");
+    let _ = enough.send(());
+    writer.await.expect("the writer must end well");
+    let (code, said) = data(&["verify".as_ref(), folder.as_os_str()]);
+    assert_eq!(code, Some(8), "a folder in use is not verified: {said}");
+    drop(running);
+    for path in [&file, &folder] {
+        let (code, said) = data(&["verify".as_ref(), path.as_os_str()]);
+        assert_eq!(code, Some(0), "{said}");
+    }
+    let (code, said) =
+        data(&["restore".as_ref(), "--from".as_ref(), file.as_os_str(), "--data-dir".as_ref(), folder.as_os_str()]);
+    assert_eq!(code, Some(1), "a store is not written over: {said}");
+    let (code, said) =
+        data(&["restore".as_ref(), "--from".as_ref(), file.as_os_str(), "--data-dir".as_ref(), restored.as_os_str()]);
+    assert_eq!(code, Some(0), "{said}");
+    let authority = |folder: &Path| std::fs::read(folder.join("pki/ca.key")).expect("there must be an authority");
+    assert_eq!(authority(&folder), authority(&restored), "the kubeconfigs that were given out must go on working");
+    let running = Running::start(&restored);
+    let maps = running.maps(&restored).await;
+    let count = async |name: &str| -> u32 {
+        let map = maps.get(name).await.expect("it must be there");
+        map.data.expect("it must hold something")["n"].parse().expect("it must be a number")
+    };
+    let (a, b) = (count("a").await, count("b").await);
+    assert!(b >= 10 && (a == b || a == b + 1), "a is {a} and b is {b}");
+    let list = maps.list(&ListParams::default()).await.expect("it must be listed");
+    let version: u64 = list.metadata.resource_version.expect("a list has a version").parse().expect("a number");
+    assert!(version > 1_000_000_000, "no version that anybody has seen may be given out again: {version}");
+}
+
+#[tokio::test]
+async fn a_damaged_backup_is_not_restored() {
+    let parent = TempDir::new().expect("there must be a temporary folder");
+    let (folder, file, restored) =
+        (parent.path().join("data"), parent.path().join("b.jsonl"), parent.path().join("new"));
+    drop(Running::start(&folder));
+    let (code, said) =
+        data(&["backup".as_ref(), "--data-dir".as_ref(), folder.as_os_str(), "--to".as_ref(), file.as_os_str()]);
+    assert_eq!(code, Some(0), "{said}");
+    let mut bytes = std::fs::read(&file).expect("it must be written");
+    let middle = bytes.len() / 2;
+    bytes[middle] ^= 1;
+    std::fs::write(&file, bytes).expect("it must be written");
+    let (code, said) =
+        data(&["restore".as_ref(), "--from".as_ref(), file.as_os_str(), "--data-dir".as_ref(), restored.as_os_str()]);
+    assert_eq!(code, Some(9), "{said}");
+    assert!(!restored.exists(), "nothing must be made of it");
 }

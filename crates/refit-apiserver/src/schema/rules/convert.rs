@@ -9,6 +9,7 @@ use kube_cel::cel::objects::{Key, Map};
 use kube_cel::cel::{self, Context, Program};
 use serde_json::{Number, Value};
 
+use crate::budget::Budget;
 use crate::schema::Schema;
 
 /// Names that mean something in CEL and are written `__name__` there.
@@ -36,31 +37,65 @@ const RESERVED: &[&str] = &[
     "while",
 ];
 
-/// A value by its schema: times, durations and bytes are what their format says, and the names of fields (not the keys
-/// of maps) are escaped.
-pub(super) fn to_cel(schema: &Schema, value: &Value) -> cel::Value {
-    match value {
-        Value::Null => cel::Value::Null,
-        Value::Bool(flag) => cel::Value::Bool(*flag),
-        Value::Number(number) => to_number(number),
-        Value::String(text) => to_text(schema.format.as_deref(), text),
-        Value::Array(items) => {
-            let of_items = schema.items.as_deref().unwrap_or(&UNKNOWN);
-            cel::Value::List(Arc::new(items.iter().map(|item| to_cel(of_items, item)).collect()))
+/// What a value takes up in memory: a node of a hash map, or an item of a list, and its name.
+const VALUE_BYTES: usize = 96;
+
+/// Turns JSON into what rules see.
+pub(super) struct Conversion<'a> {
+    pub(super) functions: &'a Context<'static>,
+    pub(super) budget: &'a Budget,
+}
+
+impl Conversion<'_> {
+    /// A value by its schema: times, durations and bytes are what their format says, and the names of fields (not the
+    /// keys of maps) are escaped. Beyond the budget everything is null, and whoever decides sees that.
+    pub(super) fn to_cel(&self, schema: &Schema, value: &Value) -> cel::Value {
+        let charged = self.budget.take_steps(2).and_then(|()| self.budget.take_bytes(VALUE_BYTES));
+        if charged.is_err() {
+            return cel::Value::Null;
         }
-        Value::Object(members) => {
-            let mut converted: HashMap<Key, cel::Value> = HashMap::with_capacity(members.len());
-            for (name, value) in members {
-                let key = if schema.is_map() { name.clone() } else { escape(name) };
-                let schema = schema.member(name).unwrap_or(&UNKNOWN);
-                converted.insert(Key::String(Arc::new(key)), to_cel(schema, value));
+        match value {
+            Value::Null => cel::Value::Null,
+            Value::Bool(flag) => cel::Value::Bool(*flag),
+            Value::Number(number) => to_number(number),
+            Value::String(text) => self.to_text(schema.format.as_deref(), text),
+            Value::Array(items) => {
+                let of_items = schema.items.as_deref().unwrap_or(&UNKNOWN);
+                cel::Value::List(Arc::new(items.iter().map(|item| self.to_cel(of_items, item)).collect()))
             }
-            cel::Value::Map(Map { map: Arc::new(converted) })
+            Value::Object(members) => {
+                let mut converted: HashMap<Key, cel::Value> = HashMap::with_capacity(members.len());
+                for (name, value) in members {
+                    let key = if schema.is_map() { name.clone() } else { escape(name) };
+                    let schema = schema.member(name).unwrap_or(&UNKNOWN);
+                    converted.insert(Key::String(Arc::new(key)), self.to_cel(schema, value));
+                }
+                cel::Value::Map(Map { map: Arc::new(converted) })
+            }
         }
+    }
+
+    fn to_text(&self, format: Option<&str>, text: &str) -> cel::Value {
+        let _ = self.budget.take_bytes(text.len());
+        let plain = || cel::Value::String(Arc::new(text.to_owned()));
+        match format {
+            Some("date-time") => self.call(&TIMESTAMP, text).unwrap_or_else(plain),
+            Some("duration") => self.call(&DURATION, text).unwrap_or_else(plain),
+            Some("byte") => STANDARD.decode(text).map_or_else(|_| plain(), |bytes| cel::Value::Bytes(Arc::new(bytes))),
+            _ => plain(),
+        }
+    }
+
+    fn call(&self, program: &Program, text: &str) -> Option<cel::Value> {
+        let mut context = self.functions.new_inner_scope();
+        context.add_variable_from_value("text", text.to_owned());
+        program.execute(&context).ok()
     }
 }
 
 static UNKNOWN: LazyLock<Schema> = LazyLock::new(Schema::default);
+static TIMESTAMP: LazyLock<Program> = LazyLock::new(|| Program::compile("timestamp(text)").expect("it must compile"));
+static DURATION: LazyLock<Program> = LazyLock::new(|| Program::compile("duration(text)").expect("it must compile"));
 
 fn to_number(number: &Number) -> cel::Value {
     match (number.as_i64(), number.as_u64()) {
@@ -70,26 +105,7 @@ fn to_number(number: &Number) -> cel::Value {
     }
 }
 
-fn to_text(format: Option<&str>, text: &str) -> cel::Value {
-    let plain = || cel::Value::String(Arc::new(text.to_owned()));
-    match format {
-        Some("date-time") => call(&TIMESTAMP, text).unwrap_or_else(plain),
-        Some("duration") => call(&DURATION, text).unwrap_or_else(plain),
-        Some("byte") => STANDARD.decode(text).map_or_else(|_| plain(), |bytes| cel::Value::Bytes(Arc::new(bytes))),
-        _ => plain(),
-    }
-}
-
-static TIMESTAMP: LazyLock<Program> = LazyLock::new(|| Program::compile("timestamp(text)").expect("it must compile"));
-static DURATION: LazyLock<Program> = LazyLock::new(|| Program::compile("duration(text)").expect("it must compile"));
-
-fn call(program: &Program, text: &str) -> Option<cel::Value> {
-    let mut context = Context::default();
-    context.add_variable_from_value("text", text.to_owned());
-    program.execute(&context).ok()
-}
-
-fn escape(name: &str) -> String {
+pub(super) fn escape(name: &str) -> String {
     if RESERVED.contains(&name) {
         return format!("__{name}__");
     }

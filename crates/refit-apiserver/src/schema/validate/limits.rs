@@ -1,9 +1,11 @@
 //! The bounds of single values: lengths, patterns, numbers, counts.
 
+use std::collections::BTreeSet;
+
 use serde_json::{Number, Value};
 
 use super::{Findings, Validator, format};
-use crate::field_error::FieldError;
+use crate::field_error::{FieldError, FieldErrors};
 use crate::schema::{Kind, Limits, Schema, pattern};
 
 impl Validator<'_> {
@@ -13,14 +15,14 @@ impl Validator<'_> {
             Value::Number(number) => self.number(schema, number, path),
             Value::Array(items) => self.items(&schema.limits, items, path),
             Value::Object(members) => self.members(&schema.limits, members.len(), path),
-            Value::Null | Value::Bool(_) => Vec::new(),
+            Value::Null | Value::Bool(_) => FieldErrors::default(),
         };
         let passed = if errors.is_empty() { 2 } else { 1 };
         Findings { errors, passed }
     }
 
     /// Only the first of length, shortness and pattern is reported; the format beside it.
-    fn text(&self, schema: &Schema, text: &str, path: &str) -> Vec<FieldError> {
+    fn text(&self, schema: &Schema, text: &str, path: &str) -> FieldErrors {
         let limits = &schema.limits;
         let length = text.chars().count() as u64;
         let invalid = |detail: String| FieldError::invalid(self.field(path), text, detail);
@@ -35,10 +37,10 @@ impl Validator<'_> {
         bounds.into_iter().chain(format::check(schema, text, &self.field(path), path)).collect()
     }
 
-    fn number(&self, schema: &Schema, number: &Number, path: &str) -> Vec<FieldError> {
+    fn number(&self, schema: &Schema, number: &Number, path: &str) -> FieldErrors {
         let limits = &schema.limits;
         let value = number.as_f64().unwrap_or(f64::NAN);
-        let mut errors: Vec<FieldError> = self.range(schema, number, path).into_iter().collect();
+        let mut errors: FieldErrors = self.range(schema, number, path).into_iter().collect();
         let is_bounded = limits.minimum.is_some() || limits.maximum.is_some() || limits.multiple_of.is_some();
         if is_bounded && schema.kind == Some(Kind::Integer) && schema.format.is_none() && value.fract() != 0.0 {
             let detail = format!("Checked value must be of type integer (default format) in {path}");
@@ -77,9 +79,9 @@ impl Validator<'_> {
             .then(|| self.unplaced(format!("Checked value must be of type integer with format int32 in {path}")))
     }
 
-    fn items(&self, limits: &Limits, items: &[Value], path: &str) -> Vec<FieldError> {
+    fn items(&self, limits: &Limits, items: &[Value], path: &str) -> FieldErrors {
         let count = items.len() as u64;
-        let mut errors = Vec::new();
+        let mut errors = FieldErrors::default();
         if let Some(min) = limits.min_items.filter(|&min| count < min) {
             let detail = format!("{path} in body should have at least {min} items");
             errors.push(FieldError::invalid(self.field(path), count, detail));
@@ -87,15 +89,16 @@ impl Validator<'_> {
         if let Some(max) = limits.max_items.filter(|&max| count > max) {
             errors.push(FieldError::too_many(self.field(path), items.len(), max));
         }
-        if limits.unique_items && items.iter().enumerate().any(|(index, item)| items[..index].contains(item)) {
+        let mut seen = BTreeSet::new();
+        if limits.unique_items && !items.iter().all(|item| seen.insert(item.to_string())) {
             let detail = format!("{path} in body shouldn't contain duplicates");
             errors.push(FieldError::invalid(self.field(path), "", detail));
         }
         errors
     }
 
-    fn members(&self, limits: &Limits, count: usize, path: &str) -> Vec<FieldError> {
-        let mut errors = Vec::new();
+    fn members(&self, limits: &Limits, count: usize, path: &str) -> FieldErrors {
+        let mut errors = FieldErrors::default();
         if let Some(min) = limits.min_properties.filter(|&min| (count as u64) < min) {
             let detail = format!("{path} in body should have at least {min} properties");
             errors.push(FieldError::invalid(self.field(path), count, detail));

@@ -1,6 +1,7 @@
 use serde_json::{Value, json};
 
 use super::validate;
+use crate::budget::Budget;
 use crate::schema::{Definitions, Schema, parse};
 
 fn schema() -> Schema {
@@ -26,7 +27,7 @@ fn check(spec: Value, expected: &[&str]) {
     if let Some(spec) = spec.as_object_mut() {
         spec.entry("size").or_insert(1.into());
     }
-    let errors = validate(&schema(), &json!({"spec": spec}), None, "");
+    let errors = validate(&schema(), &json!({"spec": spec}), None, "", &Budget::default());
     assert_eq!(errors.iter().map(ToString::to_string).collect::<Vec<_>>(), expected, "{spec}");
 }
 
@@ -74,7 +75,7 @@ fn what_has_no_field_says_so() {
         ],
     );
     let any_of = r#"<nil>: Invalid value: "": "spec.port" must validate at least one schema (anyOf)"#;
-    let found = validate(&schema(), &json!({"spec": {"size": 1, "port": true}}), None, "");
+    let found = validate(&schema(), &json!({"spec": {"size": 1, "port": true}}), None, "", &Budget::default());
     let found: Vec<String> = found.iter().map(ToString::to_string).collect();
     assert_eq!(
         found[0],
@@ -96,7 +97,7 @@ fn alternatives_and_closed_objects_are_checked() {
 
 #[test]
 fn a_missing_field_is_required() {
-    let errors = validate(&schema(), &json!({"spec": {"mode": "On"}}), None, "");
+    let errors = validate(&schema(), &json!({"spec": {"mode": "On"}}), None, "", &Budget::default());
     assert_eq!(errors[0].to_string(), "spec.size: Required value");
 }
 
@@ -104,7 +105,7 @@ fn a_missing_field_is_required() {
 fn what_was_wrong_before_and_did_not_change_is_not_reported() {
     let old = json!({"spec": {"size": 99, "code": "zz"}});
     let new = json!({"spec": {"size": 99, "code": "zzz"}});
-    let errors = validate(&schema(), &new, Some(&old), "");
+    let errors = validate(&schema(), &new, Some(&old), "", &Budget::default());
     assert_eq!(errors.len(), 1);
     assert_eq!(errors[0].field, "spec.code");
 }
@@ -112,7 +113,7 @@ fn what_was_wrong_before_and_did_not_change_is_not_reported() {
 #[test]
 fn through_a_subresource_the_sentence_has_no_prefix() {
     let status = schema().properties.remove("spec").expect("there must be a spec");
-    let errors = validate(&status, &json!({"size": 0}), None, "status");
+    let errors = validate(&status, &json!({"size": 0}), None, "status", &Budget::default());
     assert_eq!(
         errors[0].to_string(),
         "status.size: Invalid value: 0: size in body should be greater than or equal to 1"

@@ -7,15 +7,17 @@ use serde_json::{Map, Value, json};
 use crate::definition;
 use crate::resource::Resource;
 use crate::schema::{Schema, drop_nulls, prune, set_defaults};
+use crate::write::Scene;
 use crate::write::prepare::label_namespace;
 
 /// Drops and fills in what the schema says. Returns the paths of what it does not know.
-pub(in crate::write) fn clean(resource: &Resource, object: &mut Value) -> Vec<String> {
+pub(in crate::write) fn clean(scene: &Scene<'_>, object: &mut Value) -> Vec<String> {
+    let resource = scene.resource;
     if resource.is_custom() {
         drop_nulls(&resource.schema, object);
         let mut unknown = prune(&resource.schema, object);
         clean_embedded(&resource.schema, object, "", &mut unknown);
-        set_defaults(&resource.schema, object);
+        set_defaults(&resource.schema, object, scene.budget);
         clean_metadata(object, unknown)
     } else {
         // The real server decodes built-in kinds into structs: a null is an absent field, and so is an unknown one.

@@ -4,7 +4,8 @@ use serde_json::{Map, Value};
 
 use super::super::decode::unregistered;
 use crate::body;
-use crate::field_error::FieldError;
+use crate::budget::Budget;
+use crate::field_error::{FieldError, FieldErrors};
 use crate::request::{Request, Verb};
 use crate::status::Status;
 use crate::write::options::{self, dry_run_error};
@@ -62,7 +63,7 @@ impl DeleteOptions {
     }
 
     fn from_body(request: &Request) -> Result<Self, Status> {
-        let parsed = body::parse(body::encoding(request)?, &request.body)
+        let parsed = body::parse(body::encoding(request)?, &request.body, &Budget::small())
             .map_err(|error| Status::bad_request(format!("couldn't get version/kind; json parse error: {error}")))?;
         Self::from_value(&parsed.value)
     }
@@ -87,7 +88,7 @@ impl DeleteOptions {
         let (propagation, mut errors) = propagation(policy, orphan);
         let dry_run = fields.get("dryRun").and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
         if dry_run.iter().any(|value| value != "All") {
-            errors.push(FieldError::not_supported("dryRun", dry_run.to_vec(), &["All"]));
+            errors.push(FieldError::not_supported("dryRun", dry_run, &["All"]));
         }
         let precondition = |name: &str| fields.get("preconditions")?.get(name)?.as_str().map(str::to_owned);
         let options = Self {
@@ -138,9 +139,9 @@ fn json_type(value: &Value) -> &'static str {
 }
 
 /// From the policy, and from the flag that it replaced.
-fn propagation(policy: Option<&str>, orphan: Option<bool>) -> (Option<Propagation>, Vec<FieldError>) {
+fn propagation(policy: Option<&str>, orphan: Option<bool>) -> (Option<Propagation>, FieldErrors) {
     const FIELD: &str = "propagationPolicy";
-    let mut errors = Vec::new();
+    let mut errors = FieldErrors::default();
     if let (Some(policy), Some(_)) = (policy, orphan) {
         let detail = "orphanDependents and deletionPropagation cannot be both set";
         errors.push(FieldError::invalid(FIELD, policy, detail));

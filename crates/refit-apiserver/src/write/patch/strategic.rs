@@ -1,5 +1,6 @@
 //! Strategic merge patches, for built-in kinds: lists are merged by the keys that the schema names.
 
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::LazyLock;
 
 use serde_json::{Map, Value};
@@ -102,90 +103,134 @@ fn merge_list(schema: &Schema, patch: &[Value], target: &mut Value) -> Result<()
         *target = Value::Array(Vec::new());
     }
     let Some(items) = target.as_array_mut() else { return Ok(()) };
-    let before = items.clone();
-    let Some(key) = &schema.patch.merge_key else {
-        for item in patch {
-            if !items.contains(item) {
-                items.push(item.clone());
-            }
+    let key = schema.patch.merge_key.as_deref();
+    let before = Places::new(key, items);
+    match key {
+        None => {
+            let mut known: BTreeSet<String> = items.iter().map(Value::to_string).collect();
+            items.extend(patch.iter().filter(|item| known.insert(item.to_string())).cloned());
         }
-        interleave(None, patch, &before, items);
-        return Ok(());
-    };
-    let replaces = |item: &Value| item.get(PATCH).is_some_and(|directive| directive == "replace");
-    if patch.iter().any(replaces) {
-        *items = patch.iter().filter(|item| !replaces(item)).cloned().collect();
-        return Ok(());
+        Some(key) => {
+            let replaces = |item: &Value| item.get(PATCH).is_some_and(|directive| directive == "replace");
+            if patch.iter().any(replaces) {
+                *items = patch.iter().filter(|item| !replaces(item)).cloned().collect();
+                return Ok(());
+            }
+            merge_items(schema.items.as_deref().unwrap_or(&UNKNOWN), key, patch, items)?;
+        }
     }
-    let of_items = schema.items.as_deref().unwrap_or(&UNKNOWN);
-    patch.iter().try_for_each(|item| merge_item(of_items, key, item, items))?;
-    interleave(Some(key), patch, &before, items);
+    interleave(key, patch, &before, items);
     Ok(())
+}
+
+/// Where the items of a list are, the first of those that cannot be told apart.
+struct Places<'a> {
+    key: Option<&'a str>,
+    first: BTreeMap<String, usize>,
+}
+
+impl<'a> Places<'a> {
+    fn new(key: Option<&'a str>, items: &[Value]) -> Self {
+        let mut first = BTreeMap::new();
+        for (place, item) in items.iter().enumerate() {
+            first.entry(id(key, item)).or_insert(place);
+        }
+        Self { key, first }
+    }
+
+    fn of(&self, item: &Value) -> Option<usize> {
+        self.first.get(&id(self.key, item)).copied()
+    }
+}
+
+/// What tells an item from the others, as text: its key, or all of it.
+fn id(key: Option<&str>, item: &Value) -> String {
+    key.map_or_else(|| item.to_string(), |key| item[key].to_string())
 }
 
 /// Puts what a patch named into the order of the patch, and what it did not name before the first of those that it was
 /// before; the rest comes behind.
-fn interleave(key: Option<&str>, patch: &[Value], before: &[Value], items: &mut Vec<Value>) {
-    let id = |item: &Value| key.map_or_else(|| item.clone(), |key| item[key].clone());
-    let place = |list: &[Value], item: &Value| list.iter().position(|known| id(known) == id(item));
+fn interleave(key: Option<&str>, patch: &[Value], before: &Places<'_>, items: &mut Vec<Value>) {
+    let patch = Places::new(key, patch);
     let (mut named, unnamed): (Vec<Value>, Vec<Value>) =
-        std::mem::take(items).into_iter().partition(|item| place(patch, item).is_some());
-    named.sort_by_key(|item| place(patch, item));
+        std::mem::take(items).into_iter().partition(|item| patch.of(item).is_some());
+    named.sort_by_cached_key(|item| patch.of(item));
     let mut unnamed = unnamed.into_iter().peekable();
     for item in named {
-        let comes_first = |other: &Value| place(before, other) < place(before, &item);
-        while place(before, &item).is_some()
-            && let Some(other) = unnamed.next_if(comes_first)
-        {
-            items.push(other);
+        if let Some(place) = before.of(&item) {
+            while let Some(other) = unnamed.next_if(|other| before.of(other) < Some(place)) {
+                items.push(other);
+            }
         }
         items.push(item);
     }
     items.extend(unnamed);
 }
 
-fn merge_item(schema: &Schema, key: &str, patch: &Value, items: &mut Vec<Value>) -> Result<(), Status> {
+fn merge_items(schema: &Schema, key: &str, patch: &[Value], items: &mut Vec<Value>) -> Result<(), Status> {
+    let mut slots: Vec<Option<Value>> = std::mem::take(items).into_iter().map(Some).collect();
+    let mut places: BTreeMap<String, VecDeque<usize>> = BTreeMap::new();
+    for (place, item) in slots.iter().enumerate() {
+        if let Some(id) = item.as_ref().and_then(|item| item.get(key)) {
+            places.entry(id.to_string()).or_default().push_back(place);
+        }
+    }
+    for item in patch {
+        let (fields, id) = identified(key, item)?;
+        let known = places.entry(id.to_string()).or_default();
+        let is_deletion = fields.get(PATCH).is_some_and(|directive| directive == "delete");
+        match (is_deletion, known.front().copied()) {
+            (true, Some(place)) => {
+                known.pop_front();
+                slots[place] = None;
+            }
+            (true, None) => {}
+            (false, Some(place)) => {
+                if let Some(item) = &mut slots[place] {
+                    merge_object(schema, fields, item)?;
+                }
+            }
+            (false, None) => {
+                let mut item = Value::Null;
+                merge_object(schema, fields, &mut item)?;
+                known.push_back(slots.len());
+                slots.push(Some(item));
+            }
+        }
+    }
+    items.extend(slots.into_iter().flatten());
+    Ok(())
+}
+
+fn identified<'a>(key: &str, patch: &'a Value) -> Result<(&'a Map<String, Value>, &'a Value), Status> {
     let Some(fields) = patch.as_object() else {
         return Err(Status::bad_request(format!("an item of a list that is merged by {key} must be an object")));
     };
-    let Some(id) = fields.get(key) else {
+    let id = fields.get(key).ok_or_else(|| {
         let text = go_text(patch);
-        return Err(Status::internal(format!("map: {text} does not contain declared merge key: {key}")));
-    };
-    let position = items.iter().position(|item| item.get(key) == Some(id));
-    let is_deletion = fields.get(PATCH).is_some_and(|directive| directive == "delete");
-    match (is_deletion, position) {
-        (true, Some(position)) => {
-            items.remove(position);
-        }
-        (true, None) => {}
-        (false, Some(position)) => merge_object(schema, fields, &mut items[position])?,
-        (false, None) => {
-            let mut item = Value::Null;
-            merge_object(schema, fields, &mut item)?;
-            items.push(item);
-        }
-    }
-    Ok(())
+        Status::internal(format!("map: {text} does not contain declared merge key: {key}"))
+    })?;
+    Ok((fields, id))
 }
 
 fn retain_keys(patch: &Map<String, Value>, members: &mut Map<String, Value>) {
     if let Some(kept) = patch.get(RETAIN_KEYS).and_then(Value::as_array) {
-        members.retain(|name, _| kept.iter().any(|kept| kept == name.as_str()));
+        let kept: BTreeSet<&str> = kept.iter().filter_map(Value::as_str).collect();
+        members.retain(|name, _| kept.contains(name.as_str()));
     }
 }
 
 fn delete_from(members: &mut Map<String, Value>, list: &str, values: &Value) {
     let Some(values) = values.as_array() else { return };
     if let Some(items) = members.get_mut(list).and_then(Value::as_array_mut) {
-        items.retain(|item| !values.contains(item));
+        let values: BTreeSet<String> = values.iter().map(Value::to_string).collect();
+        items.retain(|item| !values.contains(&item.to_string()));
     }
 }
 
 /// Puts the items that a client ordered into that order; items that it did not name come behind them.
 fn set_order(key: Option<&str>, order: &Value, list: Option<&mut Value>) {
     let (Some(order), Some(items)) = (order.as_array(), list.and_then(Value::as_array_mut)) else { return };
-    let id = |item: &Value| key.map_or_else(|| item.clone(), |key| item[key].clone());
-    let ids: Vec<Value> = order.iter().map(id).collect();
-    items.sort_by_key(|item| ids.iter().position(|named| *named == id(item)).unwrap_or(usize::MAX));
+    let places = Places::new(key, order);
+    items.sort_by_cached_key(|item| places.of(item).unwrap_or(usize::MAX));
 }

@@ -1,10 +1,11 @@
 use serde_json::{Value, json};
 
 use super::{json, strategic};
+use crate::budget::Budget;
 use crate::resource::built_in;
 
 fn check_json(patch: Value, object: &Value, expected: Option<Value>) {
-    assert_eq!(json::apply(&patch, object).ok(), expected, "{patch}");
+    assert_eq!(json::apply(&patch, object, &Budget::default()).ok(), expected, "{patch}");
 }
 
 #[test]
@@ -83,4 +84,48 @@ fn strategic_patches_add_to_and_take_from_plain_lists() {
         &map,
         &json!({"metadata": {"finalizers": ["a/x", "b/x"]}, "data": {"n": "3"}}),
     );
+}
+
+fn refusal(patch: &Value) -> String {
+    let refused = json::apply(patch, &json!({"a": [1]}), &Budget::default());
+    refused.map(|_| ()).expect_err("the patch must be refused").message
+}
+
+#[test]
+fn copies_that_double_the_object_are_refused_before_they_are_made() {
+    let double = json!({"op": "copy", "from": "/a", "path": "/a/-"});
+    let patch = Value::Array(vec![double; 30]);
+    assert_eq!(refusal(&patch), "the server rejected our request due to an error in our request");
+}
+
+#[test]
+fn adds_and_moves_that_nest_ever_deeper_are_refused() {
+    let deeper = "Request entity too large: it would nest more than 120 levels deep";
+    let adds: Vec<Value> =
+        (1..200).map(|depth| json!({"op": "add", "path": "/x".repeat(depth), "value": {}})).collect();
+    assert_eq!(refusal(&json!(adds)), deeper);
+    let mut moves: Vec<Value> = Vec::new();
+    for _ in 0..200 {
+        moves.push(json!({"op": "add", "path": "/x", "value": {}}));
+        moves.push(json!({"op": "move", "from": "/a", "path": "/x/a"}));
+        moves.push(json!({"op": "move", "from": "/x", "path": "/a"}));
+    }
+    assert_eq!(refusal(&json!(moves)), deeper);
+}
+
+#[test]
+fn lists_of_thousands_are_merged_as_quickly_as_they_are_read() {
+    let containers = |from: usize, to: usize| -> Vec<Value> {
+        (from..to).map(|number| json!({"name": format!("c{number}"), "image": "1"})).collect()
+    };
+    let pod = json!({"spec": {"containers": containers(0, 50_000)}});
+    let patch = json!({"spec": {"containers": containers(25_000, 75_000),
+        "$setElementOrder/containers": containers(0, 75_000)}});
+    check_strategic("pods", patch, &pod, &json!({"spec": {"containers": containers(0, 75_000)}}));
+    let finalizers =
+        |from: usize, to: usize| -> Vec<String> { (from..to).map(|number| format!("x/{number}")).collect() };
+    let map = json!({"metadata": {"finalizers": finalizers(0, 50_000)}});
+    let patch = json!({"metadata": {"finalizers": finalizers(50_000, 99_000),
+        "$deleteFromPrimitiveList/finalizers": finalizers(0, 50_000)}});
+    check_strategic("configmaps", patch, &map, &json!({"metadata": {"finalizers": finalizers(50_000, 99_000)}}));
 }

@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 
 use serde_json::{Map, Value};
 
-use crate::field_error::{ErrorKind, FieldError};
+use crate::field_error::{ErrorKind, FieldError, FieldErrors};
 use crate::metadata::{is_being_deleted, text};
 use crate::resource::Resource;
 
@@ -17,7 +17,7 @@ const KEY: &str = "a valid config key must consist of alphanumeric characters, '
 const TAINT_EFFECTS: [&str; 3] = ["NoSchedule", "PreferNoSchedule", "NoExecute"];
 
 /// What the kind says of an object.
-pub(super) fn errors(resource: &Resource, new: &Value, old: Option<&Value>) -> Vec<FieldError> {
+pub(super) fn errors(resource: &Resource, new: &Value, old: Option<&Value>) -> FieldErrors {
     match (resource.group.as_str(), resource.plural.as_str()) {
         ("", "configmaps") => config_map(new, old),
         ("", "secrets") => secret::errors(new, old),
@@ -25,14 +25,17 @@ pub(super) fn errors(resource: &Resource, new: &Value, old: Option<&Value>) -> V
         ("", "events") => event(new),
         ("", "nodes") => node(new, old),
         ("coordination.k8s.io", "leases") => lease(new),
-        _ => Vec::new(),
+        _ => FieldErrors::default(),
     }
 }
 
-fn config_map(new: &Value, old: Option<&Value>) -> Vec<FieldError> {
+fn config_map(new: &Value, old: Option<&Value>) -> FieldErrors {
     let mut errors = immutable(new, old, &["data", "binaryData"]);
     let binary: BTreeSet<&String> = members(&new["binaryData"]).map(|(key, _)| key).collect();
     for (key, _) in members(&new["data"]) {
+        if errors.is_closed() {
+            return errors;
+        }
         errors.extend(key_errors("data", key));
         if binary.contains(key) {
             errors.push(FieldError::invalid(
@@ -76,39 +79,39 @@ fn key_errors(field: &str, key: &str) -> Vec<FieldError> {
 }
 
 /// An object that says so stays as it is.
-fn immutable(new: &Value, old: Option<&Value>, fields: &[&str]) -> Vec<FieldError> {
-    let Some(old) = old.filter(|old| old["immutable"] == true) else { return Vec::new() };
+fn immutable(new: &Value, old: Option<&Value>, fields: &[&str]) -> FieldErrors {
+    let Some(old) = old.filter(|old| old["immutable"] == true) else { return FieldErrors::default() };
     let detail = "field is immutable when `immutable` is set";
     let is_released = (new["immutable"] != true).then(|| FieldError::forbidden("immutable", detail));
     let changed = fields.iter().filter(|field| new[**field] != old[**field]);
     is_released.into_iter().chain(changed.map(|field| FieldError::forbidden(*field, detail))).collect()
 }
 
-fn namespace(new: &Value, old: Option<&Value>) -> Vec<FieldError> {
+fn namespace(new: &Value, old: Option<&Value>) -> FieldErrors {
     let phase = new["status"]["phase"].as_str().unwrap_or_default();
-    let refuse = |detail: &str| vec![FieldError::invalid("status.Phase", phase, detail)];
+    let refuse = |detail: &str| FieldError::invalid("status.Phase", phase, detail).into();
     match (old, is_being_deleted(new), phase) {
         (Some(_), false, phase) if phase != "Active" => refuse("may only be 'Active' if `deletionTimestamp` is empty"),
         (Some(_), true, phase) if phase != "Terminating" => {
             refuse("may only be 'Terminating' if `deletionTimestamp` is not empty")
         }
-        _ => Vec::new(),
+        _ => FieldErrors::default(),
     }
 }
 
 /// An event is where the object is that it is about; what is nowhere has its events in the default namespace.
-fn event(new: &Value) -> Vec<FieldError> {
+fn event(new: &Value) -> FieldErrors {
     let about = new["involvedObject"]["namespace"].as_str().unwrap_or_default();
     let is_right = if about.is_empty() { text(new, "namespace") == "default" } else { text(new, "namespace") == about };
     let detail = "does not match event.namespace";
-    if is_right { Vec::new() } else { vec![FieldError::invalid("involvedObject.namespace", about, detail)] }
+    (!is_right).then(|| FieldError::invalid("involvedObject.namespace", about, detail)).into_iter().collect()
 }
 
-fn node(new: &Value, old: Option<&Value>) -> Vec<FieldError> {
+fn node(new: &Value, old: Option<&Value>) -> FieldErrors {
     let mut errors = taints(new);
     let Some(old) = old else { return errors };
     // The real server judges this twice, and says it twice.
-    errors.extend(taints(new));
+    errors.merge(taints(new));
     let before = old["spec"]["providerID"].as_str().unwrap_or_default();
     if !before.is_empty() && new["spec"]["providerID"] != before {
         let detail = "node updates may not change providerID except from \"\" to valid";
@@ -117,7 +120,7 @@ fn node(new: &Value, old: Option<&Value>) -> Vec<FieldError> {
     errors
 }
 
-fn taints(node: &Value) -> Vec<FieldError> {
+fn taints(node: &Value) -> FieldErrors {
     let taints = node["spec"]["taints"].as_array().into_iter().flatten().enumerate();
     taints
         .filter_map(|(index, taint)| {
@@ -128,7 +131,7 @@ fn taints(node: &Value) -> Vec<FieldError> {
         .collect()
 }
 
-fn lease(new: &Value) -> Vec<FieldError> {
+fn lease(new: &Value) -> FieldErrors {
     let spec = &new["spec"];
     let bounds = [
         ("leaseDurationSeconds", 1, "must be greater than 0"),

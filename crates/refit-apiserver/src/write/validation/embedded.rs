@@ -2,22 +2,25 @@
 
 use serde_json::Value;
 
-use crate::field_error::FieldError;
+use crate::field_error::{FieldError, FieldErrors};
 use crate::metadata::names::NameRule;
 use crate::schema::{Additional, Schema};
 
 /// What is wrong with the types of embedded objects.
-pub(super) fn errors(schema: &Schema, object: &Value) -> Vec<FieldError> {
-    let mut errors = Vec::new();
+pub(super) fn errors(schema: &Schema, object: &Value) -> FieldErrors {
+    let mut errors = FieldErrors::default();
     node(schema, object, "", &mut errors);
     errors
 }
 
-fn node(schema: &Schema, value: &Value, path: &str, errors: &mut Vec<FieldError>) {
+fn node(schema: &Schema, value: &Value, path: &str, errors: &mut FieldErrors) {
+    if errors.is_closed() {
+        return;
+    }
     match value {
         Value::Object(members) => {
             if schema.embedded_resource {
-                errors.extend(type_errors(value, path));
+                errors.merge(type_errors(value, path));
             }
             for (name, member) in members {
                 match (schema.properties.get(name), &schema.additional) {
@@ -39,7 +42,7 @@ fn node(schema: &Schema, value: &Value, path: &str, errors: &mut Vec<FieldError>
     }
 }
 
-fn type_errors(value: &Value, path: &str) -> Vec<FieldError> {
+fn type_errors(value: &Value, path: &str) -> FieldErrors {
     ["apiVersion", "kind"]
         .into_iter()
         .filter_map(|name| type_error(name, value.get(name), format!("{path}.{name}")))
@@ -49,7 +52,7 @@ fn type_errors(value: &Value, path: &str) -> Vec<FieldError> {
 fn type_error(name: &str, value: Option<&Value>, field: String) -> Option<FieldError> {
     let Some(value) = value else { return Some(FieldError::required(field, "")) };
     let Some(text) = value.as_str() else {
-        return Some(FieldError::invalid(field, value.clone(), "must be a string"));
+        return Some(FieldError::invalid(field, value, "must be a string"));
     };
     if text.is_empty() {
         return Some(FieldError::invalid(field, "", "must not be empty"));

@@ -2,18 +2,20 @@
 
 use serde_json::Value;
 
-use crate::field_error::FieldError;
+use crate::field_error::{FieldError, FieldErrors};
 use crate::resource::Resource;
 
 /// What is wrong with the replicas that the scale subresource shows.
-pub(super) fn errors(resource: &Resource, object: &Value) -> Vec<FieldError> {
-    let Some(scale) = &resource.scale else { return Vec::new() };
-    replicas(object, &scale.spec_replicas).into_iter().chain(status_errors(resource, object)).collect()
+pub(super) fn errors(resource: &Resource, object: &Value) -> FieldErrors {
+    let Some(scale) = &resource.scale else { return FieldErrors::default() };
+    let mut errors: FieldErrors = replicas(object, &scale.spec_replicas).into_iter().collect();
+    errors.merge(status_errors(resource, object));
+    errors
 }
 
 /// The part of it that is in the status.
-pub(super) fn status_errors(resource: &Resource, object: &Value) -> Vec<FieldError> {
-    let Some(scale) = &resource.scale else { return Vec::new() };
+pub(super) fn status_errors(resource: &Resource, object: &Value) -> FieldErrors {
+    let Some(scale) = &resource.scale else { return FieldErrors::default() };
     let selector = scale.label_selector.as_deref().and_then(|path| {
         let value = match lookup(object, path) {
             Ok(value) => value?,

@@ -38,6 +38,13 @@ impl Server {
         Client::try_from(config).expect("there must be a client")
     }
 
+    /// The most memory that it has taken up so far.
+    pub fn peak_bytes(&self) -> usize {
+        let status = std::fs::read_to_string(format!("/proc/{}/status", self.process.id())).expect("it must run");
+        let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).expect("it must be counted");
+        line.trim().trim_end_matches(" kB").parse::<usize>().expect("it must be a number") * 1024
+    }
+
     /// Kills it as `kill -9` does.
     pub fn kill(&mut self) {
         let _ = self.process.kill();
@@ -56,6 +63,6 @@ impl Drop for Server {
 fn serves_until_it_is_killed() {
     let data_dir = std::env::var_os(FOLDER).expect("the killing test must name a folder").into();
     let bind = ([127, 0, 0, 1], 0).into();
-    let options = Options { data_dir, bind, names: Vec::new(), in_memory: false, with_crds: false };
+    let options = Options { data_dir, bind, names: Vec::new(), in_memory: false, with_crds: false, audit_log: None };
     standalone::run(&options, |started| println!("{STARTED}{}", started.kubeconfig.display())).expect("it must serve");
 }

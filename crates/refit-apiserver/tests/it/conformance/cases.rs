@@ -4,9 +4,11 @@ mod applies;
 mod bad_input;
 mod built_in;
 mod cluster_api;
+mod costs;
 mod deletes;
 mod field_validation;
 mod lists;
+mod once_wrong;
 mod patches;
 mod validation;
 mod watches;
@@ -27,6 +29,8 @@ pub fn all() -> Vec<Case> {
         lists::cases(),
         watches::cases(),
         bad_input::cases(),
+        costs::cases(),
+        once_wrong::cases(),
     ];
     groups.concat()
 }

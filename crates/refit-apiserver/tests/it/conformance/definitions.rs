@@ -23,7 +23,7 @@ pub fn changed(name: &str, spec: Value) -> Value {
 
 /// All definitions of the cases.
 pub fn all() -> Vec<Value> {
-    vec![widgets(), gadgets(), globes()]
+    vec![widgets(), gadgets(), globes(), relics()]
 }
 
 fn keyed(keys: &[&str], item: &Value) -> Value {
@@ -64,6 +64,9 @@ fn spec() -> Value {
             "ports": keyed(&["port", "protocol"], &port),
             "items": keyed(&["name"], &item),
             "numbers": {"type": "array", "minItems": 1, "maxItems": 3, "items": {"type": "integer"}},
+            "grid": {"type": "array", "maxItems": 1_000, "items": {"type": "integer"}, "x-kubernetes-validations": [
+                {"rule": "self.all(x, self.all(y, x + y >= 0))"},
+            ]},
             "params": texts,
             "sealed": {"type": "object", "x-kubernetes-map-type": "atomic", "additionalProperties": text},
             "must": {"type": "object", "required": ["x"], "minProperties": 1, "properties": {"x": text, "y": text}},
@@ -147,5 +150,46 @@ pub fn definition(scope: &str, names: &Value, versions: &Value) -> Value {
         "kind": "CustomResourceDefinition",
         "metadata": {"name": format!("{}.{GROUP}", names["plural"].as_str().unwrap_or_default())},
         "spec": {"group": GROUP, "scope": scope, "names": names, "versions": versions},
+    })
+}
+
+/// A resource whose older version is deprecated, with patterns and rules that Go and Rust could read differently.
+fn relics() -> Value {
+    let text = |pattern: &str| json!({"type": "string", "maxLength": 10, "pattern": pattern});
+    let said = |rule: &str| json!({"type": "string", "maxLength": 10, "x-kubernetes-validations": [{"rule": rule, "message": "no match"}]});
+    let schema = json!({"openAPIV3Schema": {"type": "object", "properties": {"spec": {"type": "object", "properties": {
+        "finalizers": {"type": "array", "items": {"type": "string"}},
+        "digits": text(r"^\d*$"),
+        "words": text(r"^[\w]*$"),
+        "spaces": text(r"^\s*$"),
+        "bounds": text(r"a\b"),
+        "class": text(r"^[[a&&b]*$"),
+        "saidDigits": said(r"self.matches('^\\d*$')"),
+        "saidFound": said(r"self.find('\\w+') == 'a'"),
+        "grown": {"type": "integer", "x-kubernetes-validations": [
+            {"rule": "!oldSelf.hasValue() || oldSelf.value() <= self", "optionalOldSelf": true, "message": "it grows"},
+        ]},
+    }}}}});
+    let version = |name: &str, rest: Value| {
+        let mut version = json!({"name": name, "served": true, "storage": name == "v2", "schema": schema});
+        for (key, value) in rest.as_object().into_iter().flatten() {
+            version[key] = value.clone();
+        }
+        version
+    };
+    json!({
+        "apiVersion": "apiextensions.k8s.io/v1",
+        "kind": "CustomResourceDefinition",
+        "metadata": {"name": format!("relics.{GROUP}")},
+        "spec": {
+            "group": GROUP,
+            "scope": "Namespaced",
+            "names": {"plural": "relics", "singular": "relic", "kind": "Relic", "listKind": "RelicList"},
+            "versions": [
+                version("v1", json!({"deprecated": true})),
+                version("v1beta1", json!({"deprecated": true, "deprecationWarning": "use v2"})),
+                version("v2", json!({})),
+            ],
+        },
     })
 }

@@ -90,7 +90,9 @@ async fn embedded(api: &Api, ask: &Ask) -> Raw {
     let answer = api.handle(&request).await;
     let body = match answer.body {
         Body::Whole(bytes) => bytes,
-        Body::Stream(stream) => stream.collect::<Vec<Bytes>>().await.concat().into(),
+        Body::Parts { parts: stream, .. } | Body::Stream(stream) => {
+            stream.collect::<Vec<Bytes>>().await.concat().into()
+        }
     };
     Raw { code: answer.status.as_u16(), headers: answer.headers, body }
 }

@@ -1,0 +1,51 @@
+//! Bodies, by somebody who may do nothing.
+
+use http::Method;
+
+use super::{Attack, message};
+
+const REVIEWS: &str = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews";
+const BODY_BYTES: usize = 3 * 1024 * 1024;
+
+async fn check(body: String, media_type: &str, expected: &str) {
+    let attack = Attack::by_nobody().await;
+    assert!(body.len() <= BODY_BYTES, "{}", body.len());
+    let answer = attack.send(Method::POST, REVIEWS, media_type, body.into_bytes()).await;
+    assert!(message(&answer).contains(expected), "{} {}", answer.0, message(&answer));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn members_that_are_there_twice_under_a_long_name() {
+    let members = r#""a":1,"#.repeat(BODY_BYTES / 2 / 6 - 10);
+    let body = format!(r#"{{"{}":{{{members}"a":1}}}}"#, "k".repeat(BODY_BYTES / 2 - 100));
+    check(body, "application/json", "the object is too large: it would take too many steps").await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_long_name_over_a_long_list() {
+    let body = format!(r#"{{"{}":[{}1]}}"#, "k".repeat(BODY_BYTES / 2 - 100), "1,".repeat(BODY_BYTES / 4 - 10));
+    check(body, "application/json", "the object is too large: it would take too many steps").await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn as_many_tiny_objects_as_there_is_room_for() {
+    let body = format!("[{}1]", r#"{"":0},"#.repeat(BODY_BYTES / 7 - 10));
+    check(body, "application/json", "the object is too large: it would take up too much memory").await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_text_that_nests_as_deep_as_it_is_long() {
+    check("[".repeat(BODY_BYTES), "application/json", "exceeded max depth").await;
+    check("[".repeat(BODY_BYTES), "application/yaml", "yaml:").await;
+    check(format!("a:\n{}", " -".repeat(BODY_BYTES / 4)), "application/yaml", "").await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn anchors_that_repeat_themselves() {
+    let mut body = "a0: &a0 [x,x,x,x,x,x,x,x,x,x]\n".to_owned();
+    for level in 1..20 {
+        let below = vec![format!("*a{}", level - 1); 10].join(",");
+        body.push_str(&format!("a{level}: &a{level} [{below}]\n"));
+    }
+    check(body, "application/yaml", "yaml:").await;
+}
