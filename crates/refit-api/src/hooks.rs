@@ -21,6 +21,7 @@ mod object;
 mod open_enum;
 mod patch;
 mod payload;
+mod plain;
 mod retry;
 mod stripped;
 mod update_machine;
@@ -33,6 +34,7 @@ pub use names::*;
 pub use object::*;
 pub use patch::*;
 pub use payload::*;
+pub use plain::plain;
 pub use retry::*;
 pub use update_machine::*;
 

@@ -9,6 +9,10 @@ mod tests;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
 use kube::Resource;
 
+/// The finalizer on what is deleted with `--cascade=orphan`. The API server puts it on, and the garbage collector takes it off
+/// when what the object owned is set free.
+pub const ORPHAN_FINALIZER: &str = "orphan";
+
 /// A kind of owner, whatever its version.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct OwnerKind<'a> {

@@ -18,12 +18,18 @@ use serde::{Deserialize, Serialize};
 use crate::admission::{FieldError, FieldPath};
 use crate::cluster::{InPlaceFallback, MachineDeploymentRolloutStrategy, MachineDeploymentRolloutStrategyType};
 use crate::controlplane::{KubeadmControlPlaneRolloutStrategy, KubeadmControlPlaneRolloutStrategyType};
-use crate::vocabulary::refit::annotations::{IN_PLACE, KEEP_ORIGINALS, ORDER, UPDATE_RETRIES, UPDATE_TIMEOUT};
+use crate::vocabulary::refit::annotations::{
+    IN_PLACE, KEEP_ORIGINALS, ORDER, REPLACE, REPLACE_AFTER, UPDATE_RETRIES, UPDATE_TIMEOUT,
+};
 
 /// What all of refit's annotations begin with.
-const PREFIX: &str = "refit.dev/";
+pub const PREFIX: &str = "refit.dev/";
 /// The annotations by which a MachineDeployment, a KubeadmControlPlane or a Cluster carries a [`RolloutPolicy`].
-const ROLLOUT_ANNOTATIONS: [&str; 4] = [IN_PLACE, KEEP_ORIGINALS, UPDATE_RETRIES, UPDATE_TIMEOUT];
+const ROLLOUT_ANNOTATIONS: [&str; 6] =
+    [IN_PLACE, KEEP_ORIGINALS, REPLACE, REPLACE_AFTER, UPDATE_RETRIES, UPDATE_TIMEOUT];
+/// How long the registered extensions must leave a change uncovered before machines are replaced for it, where nobody says
+/// otherwise: longer than an extension takes to be installed anew, short enough for whoever watches.
+pub const DEFAULT_REPLACE_AFTER: Duration = Duration::from_secs(30);
 /// The longest text of a duration that is read: 15 digits of hours fit into a [`Duration`], 16 may not.
 const DURATION_MAX_LENGTH: usize = 16;
 
@@ -122,7 +128,22 @@ pub struct RolloutPolicy {
     /// How long the update of a machine may take before it has failed for good. Above zero.
     pub update_timeout: Option<Duration>,
     /// How often the update of a machine is tried again before it has failed for good.
-    pub update_retries: Option<u32>,
+    pub update_retries: Option<UpdateRetries>,
+    /// How long the registered extensions must leave a change uncovered before machines are replaced for it.
+    pub replace_after: Option<Duration>,
+}
+
+/// How often the update of a machine is tried again before it has failed for good.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum UpdateRetries {
+    Limited(u32),
+    /// For ever, with growing delays.
+    Unlimited,
+}
+
+impl UpdateRetries {
+    /// The word for [`Unlimited`](Self::Unlimited) in the annotation.
+    pub const UNLIMITED: &str = "unlimited";
 }
 
 impl RolloutPolicy {
@@ -134,6 +155,7 @@ impl RolloutPolicy {
             keep_originals: read(annotations, KEEP_ORIGINALS, boolean, &mut errors),
             update_timeout: read(annotations, UPDATE_TIMEOUT, timeout, &mut errors),
             update_retries: read(annotations, UPDATE_RETRIES, retries, &mut errors),
+            replace_after: read(annotations, REPLACE_AFTER, delay, &mut errors),
         };
         if errors.is_empty() { Ok(policy) } else { Err(errors) }
     }
@@ -146,6 +168,7 @@ impl RolloutPolicy {
             keep_originals: self.keep_originals.or(cluster.keep_originals),
             update_timeout: self.update_timeout.or(cluster.update_timeout),
             update_retries: self.update_retries.or(cluster.update_retries),
+            replace_after: self.replace_after.or(cluster.replace_after),
         }
     }
 
@@ -232,8 +255,16 @@ fn integer(text: &str, path: &FieldPath) -> Result<i32, FieldError> {
     text.parse().map_err(|_| path.invalid(text, "must be an integer of 32 bits"))
 }
 
-fn retries(text: &str, path: &FieldPath) -> Result<u32, FieldError> {
-    text.parse().map_err(|_| path.invalid(text, "must be an integer of 32 bits, not below 0"))
+fn retries(text: &str, path: &FieldPath) -> Result<UpdateRetries, FieldError> {
+    if text == UpdateRetries::UNLIMITED {
+        return Ok(UpdateRetries::Unlimited);
+    }
+    let number = text.parse().map(UpdateRetries::Limited);
+    number.map_err(|_| path.invalid(text, "must be an integer of 32 bits, not below 0, or unlimited"))
+}
+
+fn delay(text: &str, path: &FieldPath) -> Result<Duration, FieldError> {
+    parse_duration(text).ok_or_else(|| path.invalid(text, "must be a duration such as 0s, 30s or 10m"))
 }
 
 fn timeout(text: &str, path: &FieldPath) -> Result<Duration, FieldError> {

@@ -54,6 +54,11 @@ pub struct MachineRolloutSpec {
     /// What the machines are to become: the MachineSet that they move to, or the generation of the control plane.
     #[schemars(length(min = 1, max = 253))]
     pub revision: String,
+    /// The number of the rollout, as in the annotation `machinedeployment.clusters.x-k8s.io/revision`. It tells a rollout
+    /// from an earlier one to the same MachineSet: a change that is taken back is a rollout of its own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 0))]
+    pub number: Option<i64>,
     /// Whether machines may be replaced, as it was when the rollout began.
     pub policy: InPlacePolicy,
     /// Whether a surge machine goes last, so that the machines that were there first stay.
@@ -68,6 +73,9 @@ pub struct MachineRolloutSpec {
 pub struct MachineRolloutStatus {
     /// What was decided.
     pub decision: Option<RolloutDecision>,
+    /// Why machines are replaced, or cannot be: what nobody covers and what the extensions said, or what the user asked for.
+    #[schemars(length(min = 1, max = 1024))]
+    pub reason: Option<String>,
     /// Whether it moves.
     pub state: Option<RolloutState>,
     /// Why it stands where it does, in one line.
@@ -104,7 +112,17 @@ pub struct MachineRolloutStatus {
         extend("x-kubernetes-list-type" = "map", "x-kubernetes-list-map-keys" = ["machine"])
     )]
     pub waiting: Vec<WaitingMachine>,
-    /// When the first machine was touched.
+    /// How many Machines refit has deleted while the rollout went on.
+    #[schemars(range(min = 0))]
+    pub deleted: Option<i32>,
+    /// The last of them, and why each goes. It is written before the Machine is deleted.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(
+        length(max = 100),
+        extend("x-kubernetes-list-type" = "map", "x-kubernetes-list-map-keys" = ["machine"])
+    )]
+    pub deletions: Vec<MachineDeletion>,
+    /// When the rollout began, which is before the first machine is touched.
     #[schemars(with = "Option<schema::Time>")]
     pub start_time: Option<Time>,
     /// When the last machine was done, or the rollout was overtaken by another change.
@@ -235,6 +253,21 @@ pub struct MachineFailure {
     /// Since when the update has failed for good, or is under way.
     #[schemars(with = "schema::Time")]
     pub since: Time,
+}
+
+/// A Machine that refit deletes.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct MachineDeletion {
+    /// The Machine.
+    #[schemars(length(min = 1, max = 253))]
+    pub machine: String,
+    /// Why it goes.
+    #[schemars(length(min = 1, max = 512))]
+    pub reason: String,
+    /// When that was decided.
+    #[schemars(with = "schema::Time")]
+    pub time: Time,
 }
 
 /// A machine that waits.

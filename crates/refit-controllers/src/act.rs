@@ -15,11 +15,12 @@ use kube::Client;
 use refit_plan::effect::{Effect, Target};
 use tokio::time::timeout;
 
-pub use events::{EventError, EventRecorder, MAX_SERIES};
+pub use events::{EventError, EventMetrics, EventQueue, EventRecorder, MAX_SERIES, MAX_WAITING};
 pub use failure::{Failure, Why};
 pub use rehearse::rehearse;
 
 use crate::cache::Written;
+use request::Run;
 
 /// How long one request may take. A server that needs longer is not well, and the decision is made again.
 pub const REQUEST_LIMIT: Duration = Duration::from_secs(30);
@@ -47,7 +48,8 @@ impl Place for Client {
 
 /// Carries out the effects one after another, up to the first that fails.
 ///
-/// An event that cannot be recorded fails nothing: it is for people, and what it is about has happened.
+/// Events are not waited for, and one that cannot be recorded fails nothing: it is for people, and what it is about has
+/// happened.
 pub async fn carry_out<'a>(
     effects: impl IntoIterator<Item = &'a Effect>,
     place: &impl Place,
@@ -56,7 +58,7 @@ pub async fn carry_out<'a>(
     let mut carried = Carried::default();
     for effect in effects {
         if let Effect::Emit(event) = effect {
-            events.record(event).await;
+            events.record(event);
             continue;
         }
         match one(effect, place).await {
@@ -74,11 +76,11 @@ async fn one(effect: &Effect, place: &impl Place) -> Result<Option<Written>, Fai
     match effect {
         Effect::Apply(apply) => {
             let client = client_for(place, &apply.target)?;
-            within_limit(&apply.target, request::apply(client, apply, false)).await.map(Some)
+            within_limit(&apply.target, request::apply(client, apply, Run::InEarnest)).await.map(Some)
         }
         Effect::Patch(patch) => {
             let client = client_for(place, &patch.target)?;
-            within_limit(&patch.target, request::patch(client, patch)).await.map(Some)
+            within_limit(&patch.target, request::patch(client, patch, Run::InEarnest)).await.map(Some)
         }
         Effect::Delete(delete) => {
             let client = client_for(place, &delete.target)?;

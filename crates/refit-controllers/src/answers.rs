@@ -5,7 +5,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use refit_hooks::extensions::ANSWER_LIFETIME;
+use refit_hooks::extensions::{ANSWER_LIFETIME, UNSETTLED_LIFETIME};
 use refit_hooks::registry::Namespace;
 use refit_hooks::{Extensions, chain};
 use refit_plan::coverage::{ContentHash, Coverage};
@@ -70,7 +70,7 @@ impl Answers {
             Ok(asked) => asked.coverage,
             Err(error) => {
                 tracing::info!(machine_set = ask.machine_set, error = chain(&error), "extensions not asked");
-                Coverage::Undecided { left: left(), answers: Vec::new() }
+                Coverage::Undecided { left: left(), answers: Vec::new(), undiscovered: Vec::new() }
             }
         };
         if !matches!(coverage, Coverage::Undecided { .. }) {
@@ -87,7 +87,12 @@ impl Answers {
         if known.answers.len() >= MAX_ANSWERS {
             known.answers.clear();
         }
-        known.answers.insert(key, Answer { coverage, good_until: Instant::now() + ANSWER_LIFETIME });
+        let lifetime = match coverage {
+            Coverage::Covered { .. } => ANSWER_LIFETIME,
+            // Machines may be replaced for it: that it lasts is to be seen.
+            Coverage::Uncovered { .. } | Coverage::Undecided { .. } => UNSETTLED_LIFETIME,
+        };
+        known.answers.insert(key, Answer { coverage, good_until: Instant::now() + lifetime });
     }
 
     fn known(&self) -> MutexGuard<'_, Known> {
@@ -104,10 +109,10 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn an_answer_is_not_good_for_ever() {
         let (answers, key) = (Answers::default(), ContentHash::of(&json!("a change")));
-        let undecided = || Coverage::Undecided { left: Default::default(), answers: Vec::new() };
-        answers.keep(0, key.clone(), undecided());
+        let uncovered = Coverage::Uncovered { left: Default::default(), answers: Vec::new() };
+        answers.keep(0, key.clone(), uncovered);
         assert_eq!((answers.get([&key]).len(), answers.all().len()), (1, 1));
-        tokio::time::advance(ANSWER_LIFETIME).await;
+        tokio::time::advance(UNSETTLED_LIFETIME).await;
         assert_eq!((answers.get([&key]).len(), answers.all().len()), (0, 0));
     }
 }

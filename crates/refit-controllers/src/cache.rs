@@ -4,10 +4,14 @@
 //! made again under the same name as both. Subscribers are told on the way, with the object before and after; they only
 //! note what is to be looked at. Memory is that of the objects and their index entries.
 //!
+//! One object that cannot be decoded stops nobody else: it is named in the log and in the metrics, and who may depend on
+//! it [is told](Informer::doubt) to wait.
+//!
 //! A cache lags behind. Whoever has written waits until the cache [has seen it](Cache::has_seen), and what a decision
 //! writes carries its preconditions.
 
 mod definitions;
+mod event;
 mod feed;
 mod index;
 mod informer;
@@ -18,12 +22,15 @@ mod sight;
 mod store;
 #[cfg(test)]
 mod tests;
+mod watch;
+mod watched;
 
 use kube::Resource;
 use kube::core::ObjectMeta;
 
 pub use definitions::{ProviderKind, api_resource};
-pub use feed::{Feed, Start};
+pub use event::{Event, Item, Undecodable};
+pub use feed::Feed;
 pub use index::{
     BY_CLUSTER, BY_CONTROL_PLANE, BY_DEPLOYMENT, BY_ORPHANED, BY_OWNER, BY_PROVIDER_ID, BY_REFERENCE, Index,
     namespaced, reference,
@@ -33,6 +40,8 @@ pub use kinds::Cache;
 pub use provided::Provided;
 pub use sight::{SEEN_LIMIT, Sight, Unseen, Written};
 pub use store::Change;
+pub use watch::{Start, WatchError};
+pub use watched::Watched;
 
 /// Names an object of a kind. The namespace of one without is empty.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]

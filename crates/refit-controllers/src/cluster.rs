@@ -86,7 +86,16 @@ impl Controller for Clusters {
 
     async fn pass(&self, key: &ObjectKey) -> Pass {
         let mut pass = Pass::default();
-        let Some(cluster) = self.context.cache.clusters.get(key) else { return pass };
+        let cache = &self.context.cache;
+        // Where something that belongs to the Cluster is not known, nothing is counted and nothing deleted.
+        let cluster = match cache.clusters.read(key).and_then(|one| cache.doubt_of_cluster(key).map_or(Ok(one), Err)) {
+            Ok(Some(cluster)) => cluster,
+            Ok(None) => return pass,
+            Err(problem) => {
+                pass.problem(key, &problem);
+                return pass;
+            }
+        };
         let decision = decide(&self.observe(key, &cluster).await);
         pass.carried(key, carry_out(&decision.plan.effects, &self.context.client, &self.events).await);
         decision.problems.iter().for_each(|problem| pass.problem(key, problem));

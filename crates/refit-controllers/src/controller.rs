@@ -9,8 +9,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use refit_hooks::chain;
+use refit_plan::waiting::WaitingOn;
 
-use crate::act::Carried;
+use crate::act::{Carried, Why};
 use crate::cache::{Cache, ObjectKey, SEEN_LIMIT, Unseen, Written};
 use crate::queue::{Queue, Verdict};
 
@@ -41,11 +42,15 @@ pub struct Pass {
     failed: bool,
     again: Option<Duration>,
     looked: Duration,
+    reasons: Vec<WaitingOn>,
 }
 
-/// The Cluster that an object names is not there: nothing can be decided about the object.
+/// How many of the problems of a pass people are told. The log has all of them.
+const MAX_REASONS: usize = 10;
+
+/// The Cluster that an object names is not there, or cannot be decoded: nothing can be decided about the object.
 #[derive(Debug, thiserror::Error)]
-#[error("Cluster {name} does not exist")]
+#[error("Cluster {name} does not exist, or cannot be read")]
 pub struct NoCluster {
     pub name: String,
 }
@@ -54,13 +59,35 @@ impl Pass {
     /// Takes in what was carried out.
     pub fn carried(&mut self, about: &ObjectKey, carried: Carried) {
         self.written.extend(carried.written);
-        if let Some(failure) = carried.failure {
-            self.problem(about, &failure);
+        let Some(failure) = carried.failure else { return };
+        self.log(about, &failure);
+        let what = failure.to_string();
+        match failure.why {
+            // It is decided again at once, from what is then.
+            Why::Stale { .. } => {}
+            Why::Refused { .. } => self.reason(WaitingOn::Refused { what }),
+            Why::Transient { .. } => self.reason(WaitingOn::Other { what }),
         }
     }
 
     /// Something went wrong: the log says it, and the object comes back after a growing delay.
     pub fn problem(&mut self, about: &ObjectKey, problem: &(dyn Error + 'static)) {
+        self.log(about, problem);
+        self.reason(WaitingOn::Other { what: chain(problem) });
+    }
+
+    /// What went wrong, for people.
+    pub fn reasons(&self) -> &[WaitingOn] {
+        &self.reasons
+    }
+
+    fn reason(&mut self, reason: WaitingOn) {
+        if self.reasons.len() < MAX_REASONS && !self.reasons.contains(&reason) {
+            self.reasons.push(reason);
+        }
+    }
+
+    fn log(&mut self, about: &ObjectKey, problem: &(dyn Error + 'static)) {
         tracing::info!(object = %about, problem = chain(problem), "to be tried again");
         self.failed = true;
     }

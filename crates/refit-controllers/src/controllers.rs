@@ -7,14 +7,16 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use kube::Client;
+use prometheus_client::registry::Registry;
 use refit_hooks::Extensions;
 use refit_hooks::chain;
 use refit_hooks::extension_config::warm_up;
 use refit_plan::machine::Settings;
 use tokio::task::JoinSet;
-use tokio::time::{sleep, timeout};
+use tokio::time::{Instant, sleep, timeout};
 
-use crate::cache::{Cache, ObjectKey};
+use crate::act::EventQueue;
+use crate::cache::{Cache, ObjectKey, Watched};
 use crate::chance::Chance;
 use crate::clock::Clock;
 use crate::cluster::Clusters;
@@ -28,12 +30,16 @@ use crate::machine_rollout::MachineRollouts;
 use crate::machine_set::MachineSets;
 use crate::queue::{Backoff, Queue, QueueMetrics};
 use crate::shell::Shell;
-use crate::workload::{Connector, WorkloadClusters, WorkloadMetrics};
+use crate::workload::{Connector, WorkloadClusters};
 
 /// How many objects of each kind but Machines are worked on at a time, as upstream.
 const CONCURRENCY: NonZeroUsize = NonZeroUsize::new(10).expect("ten must be above zero");
 /// How long work that has begun may take when the process ends. What is left is found by the next process.
 const SHUTDOWN_LIMIT: Duration = Duration::from_secs(30);
+/// How long events that wait may take then.
+const EVENTS_LIMIT: Duration = Duration::from_secs(5);
+/// How often to look whether the system's clock was set.
+const CLOCK_INTERVAL: Duration = Duration::from_secs(5);
 /// How long to wait for the first lists before that is told.
 const LIST_LIMIT: Duration = Duration::from_secs(30);
 /// How long to leave a server alone on which ExtensionConfigs cannot be listed.
@@ -70,6 +76,13 @@ pub struct Readiness {
     is_cold: Arc<AtomicBool>,
 }
 
+/// Tells whether the loops of the controllers go round. Clones tell the same.
+#[derive(Clone)]
+pub struct Liveness {
+    queues: Vec<Queue<ObjectKey>>,
+    watched: Watched,
+}
+
 /// The loops of all controllers, each until its queue is closed.
 struct Running {
     clusters: (Arc<Clusters>, Queue<ObjectKey>),
@@ -87,11 +100,13 @@ impl Controllers {
         let cache = Cache::start(&client, &chance);
         let (clusters, secrets) = (cache.clusters.clone(), cache.secrets.clone());
         let workloads = WorkloadClusters::new(client.clone(), clusters, secrets, connector, clock, chance.clone());
-        let shell = Shell { client, cache, workloads, extensions, clock, chance, instance };
+        let events = EventQueue::start(client.clone(), instance, clock, chance.clone());
+        let shell = Shell { client, cache, workloads, extensions, clock, chance, events };
         let context = Context::new(shell.clone(), metrics.clone());
         let running = Running::new(&context);
         let machines = MachineController::new(shell, settings, &metrics);
-        Self { queues: running.queues(), context, machines, running, is_cold: Arc::default() }
+        let queues = running.queues().into_iter().chain([machines.queue()]).collect();
+        Self { queues, context, machines, running, is_cold: Arc::default() }
     }
 
     /// Whether the controllers do their work. As long as nobody lets them, it is enough that they could.
@@ -99,30 +114,46 @@ impl Controllers {
         Readiness { cache: self.context.cache.clone(), is_cold: Arc::clone(&self.is_cold) }
     }
 
-    /// What is counted of workload clusters.
-    pub fn workload_metrics(&self) -> WorkloadMetrics {
-        self.context.workloads.metrics()
+    /// Whether the loops of the controllers go round.
+    pub fn liveness(&self) -> Liveness {
+        Liveness { queues: self.queues.clone(), watched: self.context.cache.watched() }
+    }
+
+    /// Shows what is counted of workload clusters, events and objects that cannot be decoded.
+    pub fn register(&self, registry: &mut Registry) {
+        self.context.workloads.metrics().register(registry);
+        self.context.events.metrics().register(registry);
+        registry.register_collector(Box::new(self.context.cache.watched()));
     }
 
     /// Works until `end`. What has begun then is finished, as far as that does not take too long.
     pub async fn run(self, end: impl Future<Output = ()>) {
+        self.run_since(None, end).await;
+    }
+
+    /// The same, and decides nothing on what is older than `since`: the moment from which on nobody else acts.
+    pub async fn run_since(self, since: Option<Instant>, end: impl Future<Output = ()>) {
         let Self { context, queues, machines, running, is_cold } = self;
         is_cold.store(true, Ordering::Relaxed);
         tokio::pin!(end);
         tokio::select! {
-            () = warm(&context) => {}
+            () = warm(&context, since) => {}
             () = &mut end => return,
         }
         is_cold.store(false, Ordering::Relaxed);
         let mut loops = running.spawn(&context.cache);
-        let worker = machines.clone();
-        loops.spawn(async move { worker.run(machine::CONCURRENCY).await });
-        end.await;
+        loops.spawn(async move { machines.run(machine::CONCURRENCY).await });
+        tokio::select! {
+            () = follow(context.clock, &queues) => {}
+            () = &mut end => {}
+        }
         queues.iter().for_each(Queue::close);
-        machines.close();
         let ended = timeout(SHUTDOWN_LIMIT, async { while loops.join_next().await.is_some() {} }).await;
         if ended.is_err() {
             tracing::warn!("work was cut short after {}s", SHUTDOWN_LIMIT.as_secs());
+        }
+        if !context.events.drain(EVENTS_LIMIT).await {
+            tracing::warn!("not all events were written within {}s", EVENTS_LIMIT.as_secs());
         }
     }
 }
@@ -132,9 +163,17 @@ impl Readiness {
     pub fn check(&self) -> Result<(), String> {
         match (self.cache.is_ready(), self.is_cold.load(Ordering::Relaxed)) {
             (false, _) => Err("not all kinds are listed yet".to_owned()),
-            (true, true) => Err("the extensions are not known yet".to_owned()),
+            (true, true) => Err("what there is and the extensions are not known yet".to_owned()),
             (true, false) => Ok(()),
         }
+    }
+}
+
+impl Liveness {
+    /// Why the process should be ended and begun anew, if it should.
+    pub fn check(&self) -> Result<(), String> {
+        self.queues.iter().try_for_each(Queue::check)?;
+        self.watched.check()
     }
 }
 
@@ -178,10 +217,30 @@ fn spawn<C: Controller>(loops: &mut JoinSet<()>, cache: &Cache, (one, queue): (A
     loops.spawn(controller::run(one, cache.clone(), queue, CONCURRENCY));
 }
 
-/// Waits until everything is listed and the extensions are known.
-async fn warm(context: &Context) {
+/// Gives everything a turn that waits for its time whenever the system's clock was set, or has gone on while the system
+/// slept: those times were computed by the clock as it was. Never ends.
+async fn follow(clock: Clock, queues: &[Queue<ObjectKey>]) {
+    let mut known = clock.drift();
+    loop {
+        sleep(CLOCK_INTERVAL).await;
+        let drift = clock.drift();
+        if let Some(step) = drift.step_since(known) {
+            tracing::warn!(seconds = step.as_secs(), "the system's clock was set, or the system slept");
+            queues.iter().for_each(Queue::hurry);
+            known = drift;
+        }
+    }
+}
+
+/// Waits until everything is listed, as it was at this time or later, and the extensions are known.
+async fn warm(context: &Context, since: Option<Instant>) {
     while !context.cache.wait_ready(LIST_LIMIT).await {
         tracing::warn!("not all kinds can be listed: are the CRDs installed?");
+    }
+    if let Some(since) = since {
+        while !context.cache.wait_as_new_as(since, LIST_LIMIT).await {
+            tracing::warn!("not all kinds can be listed anew");
+        }
     }
     let mut failures = 0;
     while let Err(error) = warm_up(&context.client, &context.extensions, context.clock.now()).await {

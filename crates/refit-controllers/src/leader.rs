@@ -70,6 +70,15 @@ impl Candidate {
         }
     }
 
+    /// Leads, if nobody else does. Whether that is so.
+    pub async fn try_acquire(&mut self) -> bool {
+        let leads = self.attempt(self.timing.retry_every).await;
+        if leads {
+            tracing::info!(lease = self.name, identity = self.identity, "leading");
+        }
+        leads
+    }
+
     /// Waits until this process leads.
     pub async fn acquire(&mut self) {
         while !self.attempt(self.timing.renew_within).await {

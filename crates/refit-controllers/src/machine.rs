@@ -57,7 +57,7 @@ impl MachineController {
     pub fn new(shell: Shell, settings: Settings, metrics: &QueueMetrics) -> Self {
         let queue = Queue::new("machine", Backoff::default(), shell.chance.clone(), metrics);
         let events = shell.recorder(components::MACHINE);
-        let (memories, targets, unseen) = (Memories::default(), Targets::default(), Unseen::default());
+        let (memories, targets, unseen) = (Memories::new(shell.clock), Targets::default(), Unseen::default());
         let shared = Arc::new(Shared { shell, settings, queue, events, memories, targets, unseen });
         triggers::subscribe(&shared);
         Self { shared }
@@ -72,9 +72,9 @@ impl MachineController {
         self.shared.queue.run(concurrency, work).await;
     }
 
-    /// Begins nothing more.
-    pub fn close(&self) {
-        self.shared.queue.close();
+    /// The Machines that wait for their turn. Closing it ends [`run`](Self::run).
+    pub fn queue(&self) -> Queue<ObjectKey> {
+        self.shared.queue.clone()
     }
 }
 
@@ -90,6 +90,10 @@ impl Shared {
             }
             Seen::NoCluster { name } => {
                 tracing::info!(machine = %key, cluster = name, "the Cluster of the Machine does not exist");
+                return Verdict::Failed;
+            }
+            Seen::Unreadable(problem) => {
+                tracing::info!(machine = %key, %problem, "nothing is decided about the Machine");
                 return Verdict::Failed;
             }
             Seen::Machine(observed, workload) => (observed, workload),

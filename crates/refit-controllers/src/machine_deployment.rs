@@ -3,13 +3,15 @@
 mod observe;
 mod watch;
 
+use std::time::Duration;
+
 use futures::future::join_all;
 use refit_api::cluster::{Cluster, MachineDeployment};
 use refit_api::vocabulary::events::components;
 use refit_hooks::extensions::ANSWER_LIFETIME;
 use refit_plan::coverage::{ContentHash, Coverage};
 use refit_plan::machine_deployment::decide;
-use refit_plan::machine_deployment::decide::{Ask, Decision};
+use refit_plan::machine_deployment::decide::{Ask, Decision, without_cluster};
 use refit_plan::waiting::WaitingOn;
 use tokio::time::Instant;
 
@@ -33,6 +35,7 @@ impl MachineDeployments {
     /// Subscribes to everything that the decision looks at.
     pub fn new(context: Context, queue: &Queue<ObjectKey>) -> Self {
         watch::watch(&context.cache, queue);
+        context.reasons.tell_deployments(queue);
         let events = context.recorder(components::MACHINE_DEPLOYMENT);
         Self { context, events }
     }
@@ -47,14 +50,19 @@ impl MachineDeployments {
     ) -> Decision {
         let began = Instant::now();
         let mut snapshot = Snapshot::of(&self.context, deployment).await;
-        let mut decision = decide(&snapshot.observed(deployment, cluster));
+        let mut decision = decide(&snapshot.observed(deployment, cluster, &snapshot.rollouts()));
         pass.looked(began.elapsed());
         for _ in 1..ROUNDS {
             if decision.ask.is_empty() {
                 break;
             }
-            snapshot.answers.extend(self.ask(&key.namespace, &decision.ask).await);
-            decision = decide(&snapshot.observed(deployment, cluster));
+            let answers = self.ask(&key.namespace, &decision.ask).await;
+            if observe::registered(&self.context, deployment) != snapshot.registered {
+                // Others are registered than those that were asked, and everybody is woken for it.
+                break;
+            }
+            snapshot.answers.extend(answers);
+            decision = decide(&snapshot.observed(deployment, cluster, &snapshot.rollouts()));
         }
         decision
     }
@@ -72,13 +80,23 @@ impl Controller for MachineDeployments {
 
     async fn pass(&self, key: &ObjectKey) -> Pass {
         let (mut pass, cache) = (Pass::default(), &self.context.cache);
-        let Some(deployment) = cache.machine_deployments.get(key) else {
-            self.context.reasons.forget_deployment(key);
-            return pass;
+        let deployment = match cache.machine_deployments.read(key) {
+            Ok(Some(deployment)) => deployment,
+            Ok(None) => {
+                self.context.reasons.forget_deployment(key);
+                return pass;
+            }
+            Err(problem) => {
+                pass.problem(key, &problem);
+                return pass;
+            }
         };
         let cluster = ObjectKey::new(key.namespace.clone(), deployment.spec.cluster_name.clone());
-        let Some(cluster) = cache.clusters.get(&cluster) else {
+        let Ok(Some(cluster)) = cache.clusters.read(&cluster) else {
             pass.problem(key, &NoCluster { name: cluster.name });
+            self.context.reasons.note_outcome(key, pass.reasons());
+            let told = without_cluster(&deployment, self.context.clock.now());
+            pass.carried(key, carry_out(&told, &self.context.client, &self.events).await);
             return pass;
         };
         let decision = self.decide(key, &deployment, &cluster, &mut pass).await;
@@ -88,6 +106,10 @@ impl Controller for MachineDeployments {
         pass.carried(key, carry_out(&decision.reports, &self.context.client, &self.events).await);
         pass.carried(key, carry_out(&decision.plan.effects, &self.context.client, &self.events).await);
         decision.problems.iter().for_each(|problem| pass.problem(key, problem));
+        if self.context.reasons.note_outcome(key, pass.reasons()) {
+            // The condition still says what was wrong.
+            pass.again(Some(Duration::ZERO));
+        }
         pass.again(decision.plan.requeue_after);
         if decision.plan.waiting_on.iter().any(WaitingOn::is_blocked) {
             // The extension that does not cover a change may be replaced by one that does.

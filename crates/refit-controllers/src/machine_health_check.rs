@@ -32,9 +32,20 @@ impl Controller for MachineHealthChecks {
 
     async fn pass(&self, key: &ObjectKey) -> Pass {
         let (mut pass, cache) = (Pass::default(), &self.context.cache);
-        let Some(check) = cache.machine_health_checks.get(key) else { return pass };
+        let known = cache.machine_health_checks.read(key).and_then(|check| match &check {
+            Some(known) => cache.doubt_of_check(known).map_or(Ok(check), Err),
+            None => Ok(None),
+        });
+        let check = match known {
+            Ok(Some(check)) => check,
+            Ok(None) => return pass,
+            Err(problem) => {
+                pass.problem(key, &problem);
+                return pass;
+            }
+        };
         let cluster = ObjectKey::new(key.namespace.clone(), check.spec.cluster_name.clone());
-        let Some(cluster) = cache.clusters.get(&cluster) else {
+        let Ok(Some(cluster)) = cache.clusters.read(&cluster) else {
             pass.problem(key, &NoCluster { name: cluster.name });
             return pass;
         };

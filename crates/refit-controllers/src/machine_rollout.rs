@@ -5,15 +5,10 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use refit_api::cluster::{Cluster, Machine, MachineDeployment, MachineSet};
-use refit_api::hooks::RawObject;
 use refit_api::rollout::MachineRollout;
 use refit_api::vocabulary::events::components;
-use refit_plan::coverage::{Coverage, MachineSetObjects};
-use refit_plan::effect::Effect;
-use refit_plan::machine_deployment::compare_templates;
-use refit_plan::machine_deployment::decide::answer_key;
-use refit_plan::machine_rollout::{Observed, decide};
-use refit_plan::reading::Read;
+use refit_plan::machine_deployment::decide::wanted;
+use refit_plan::machine_rollout::{Observed, decide, is_open};
 use tokio::time::Instant;
 
 use crate::act::{EventRecorder, carry_out};
@@ -39,57 +34,33 @@ pub struct MachineRollouts {
 }
 
 /// What is remembered of a look at a MachineDeployment.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone)]
 struct Look {
-    /// When the next may be. Nothing: at once.
-    due: Option<Instant>,
+    /// When the next may be.
+    due: Instant,
     generation: Option<i64>,
-    /// The name of the MachineSet that was wanted.
-    wanted: Option<String>,
 }
 
 impl MachineRollouts {
-    /// Subscribes to MachineDeployments, whose status changes with nearly everything that is told, and to what they wait for.
+    /// Subscribes to MachineDeployments, whose status changes with nearly everything that is told, to what they wait for, and to
+    /// what others write down of rollouts.
     pub fn new(context: Context, queue: &Queue<ObjectKey>) -> Self {
         let to = queue.clone();
         let add = move |change: &Change<MachineDeployment>| {
             change.either().into_iter().for_each(|deployment| to.add(ObjectKey::of(&**deployment)));
         };
         context.cache.machine_deployments.subscribe(SUBSCRIBER, Box::new(add));
-        context.reasons.tell(queue);
+        let to = queue.clone();
+        let decided = move |change: &Change<MachineRollout>| {
+            let decision = |it: &Option<Arc<MachineRollout>>| it.as_ref().map(|it| it.status.decision);
+            if let Some(rollout) = change.either().filter(|_| decision(&change.old) != decision(&change.new)) {
+                to.add(ObjectKey::new(ObjectKey::of(&**rollout).namespace, rollout.spec.target_ref.name.clone()));
+            }
+        };
+        context.cache.machine_rollouts.subscribe(SUBSCRIBER, Box::new(decided));
+        context.reasons.tell_rollouts(queue);
         let events = context.recorder(components::MACHINE_DEPLOYMENT);
         Self { context, events, looks: Mutex::default() }
-    }
-
-    /// What extensions said of the change from any MachineSet that still has machines.
-    async fn coverage(&self, key: &ObjectKey, sets: &[Arc<MachineSet>], new: &MachineSet) -> Option<Coverage> {
-        let desired = self.objects(key, new).await?;
-        let old = sets.iter().filter(|set| set.metadata.uid != new.metadata.uid);
-        for set in old.filter(|set| set.status.replicas.unwrap_or_default() > 0) {
-            let current = self.objects(key, set).await?;
-            let asked = answer_key(current, desired.clone()).ok()?;
-            if let Some((_, coverage)) = self.context.answers.get([&asked]).pop_first() {
-                return Some(coverage);
-            }
-        }
-        None
-    }
-
-    async fn objects(&self, key: &ObjectKey, set: &MachineSet) -> Option<MachineSetObjects> {
-        let spec = &set.spec.template.spec;
-        let raw = |read| match read {
-            Read::Found(object) => RawObject::try_from(object).ok(),
-            Read::Missing | Read::Unreadable(_) => None,
-        };
-        let bootstrap = match &spec.bootstrap.config_ref {
-            Some(reference) => Some(raw(self.context.read(&key.namespace, reference).await)?),
-            None => None,
-        };
-        Some(MachineSetObjects {
-            machine_set: set.clone(),
-            infrastructure_machine_template: raw(self.context.read(&key.namespace, &spec.infrastructure_ref).await)?,
-            bootstrap_config_template: bootstrap,
-        })
     }
 
     async fn follow(&self, key: &ObjectKey, deployment: &MachineDeployment, cluster: &Cluster) -> Pass {
@@ -99,33 +70,19 @@ impl MachineRollouts {
         let machines: Vec<Arc<Machine>> =
             sets.iter().flat_map(|set| cache.machines.by(BY_OWNER, uid_of(set))).collect();
         let rollouts: Vec<Arc<MachineRollout>> = cache.machine_rollouts.by(BY_OWNER, uid);
-        let is_new =
-            |set: &&Arc<MachineSet>| compare_templates(&set.spec.template, &deployment.spec.template).is_empty();
-        let new = sets.iter().find(is_new);
-        let coverage = match new {
-            Some(new) => self.coverage(key, &sets, new).await,
-            None => None,
-        };
-        let before = self.looks().get(key).cloned().unwrap_or_default();
+        let all: Vec<&MachineSet> = sets.iter().map(|set| &**set).collect();
+        let now = self.context.clock.now();
         let plan = decide(&Observed {
-            now: self.context.clock.now(),
+            now,
             deployment,
             cluster,
-            new: new.map(|set| &**set),
-            wanted_before: before.wanted.as_deref(),
+            new: wanted(deployment, &all, now),
             machines: &machines.iter().map(|machine| &**machine).collect::<Vec<_>>(),
-            coverage: coverage.as_ref(),
             waiting_on: &self.context.reasons.of(key),
             rollouts: &rollouts.iter().map(|rollout| &**rollout).collect::<Vec<_>>(),
         });
-        // What has just been created says nothing yet; and a MachineSet that is wanted and not there will be any moment.
-        let has_begun = plan.effects.iter().any(|effect| matches!(effect, Effect::Apply(_)));
-        if has_begun {
-            pass.again(Some(Duration::ZERO));
-        }
-        let due = (!has_begun && new.is_some()).then(|| Instant::now() + pace(&rollouts));
-        let wanted = new.and_then(|set| set.metadata.name.clone()).or(before.wanted);
-        self.looks().insert(key.clone(), Look { due, generation: deployment.metadata.generation, wanted });
+        let due = Instant::now() + pace(&rollouts);
+        self.looks().insert(key.clone(), Look { due, generation: deployment.metadata.generation });
         pass.carried(key, carry_out(&plan.effects, &self.context.client, &self.events).await);
         pass.again(plan.requeue_after);
         pass
@@ -135,7 +92,7 @@ impl MachineRollouts {
     fn too_early(&self, key: &ObjectKey, deployment: &MachineDeployment) -> Option<Duration> {
         let looks = self.looks();
         let last = looks.get(key).filter(|last| last.generation == deployment.metadata.generation)?;
-        let left = last.due?.saturating_duration_since(Instant::now());
+        let left = last.due.saturating_duration_since(Instant::now());
         (!left.is_zero()).then_some(left)
     }
 
@@ -159,17 +116,18 @@ impl Controller for MachineRollouts {
             return pass;
         }
         let cluster = cache.clusters.get(&ObjectKey::new(key.namespace.clone(), deployment.spec.cluster_name.clone()));
-        match cluster {
-            // On a server without the kind, rollouts go on and are not written down.
-            Some(cluster) if cache.machine_rollouts.is_ready() => self.follow(key, &deployment, &cluster).await,
-            Some(_) | None => Pass::default(),
+        // On a server without the kind, rollouts go on and are not written down.
+        if !cache.machine_rollouts.is_ready() {
+            return Pass::default();
         }
+        // Without its Cluster nothing is decided about a MachineDeployment. That is told, too.
+        self.follow(key, &deployment, &cluster.unwrap_or_default()).await
     }
 }
 
 /// How soon to look again at the rollouts of a MachineDeployment.
 fn pace(rollouts: &[Arc<MachineRollout>]) -> Duration {
-    let is_undecided = |it: &Arc<MachineRollout>| it.status.decision.is_none() && it.status.completion_time.is_none();
+    let is_undecided = |it: &Arc<MachineRollout>| it.status.decision.is_none() && is_open(it);
     if rollouts.iter().any(is_undecided) { UNDECIDED_PACE } else { PACE }
 }
 

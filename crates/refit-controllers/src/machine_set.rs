@@ -2,6 +2,7 @@
 
 mod memory;
 mod observe;
+mod record;
 mod watch;
 
 use std::collections::BTreeMap;
@@ -101,15 +102,23 @@ impl Controller for MachineSets {
 
     async fn pass(&self, key: &ObjectKey) -> Pass {
         let mut pass = Pass::default();
-        let Some(set) = self.context.cache.machine_sets.get(key) else {
-            self.memories.forget(key);
-            self.context.reasons.forget_set(key);
-            return pass;
+        let set = match self.context.cache.machine_sets.read(key) {
+            Ok(Some(set)) => set,
+            Ok(None) => {
+                self.memories.forget(key);
+                self.context.reasons.forget_set(key);
+                return pass;
+            }
+            Err(problem) => {
+                pass.problem(key, &problem);
+                return pass;
+            }
         };
         let began = Instant::now();
         let memory = self.memories.get(key);
         let Some(mut observed) = observe::observe(&self.context, &set, &memory).await else {
             pass.problem(key, &NoCluster { name: set.spec.cluster_name.clone() });
+            self.context.reasons.note_set(&set, pass.reasons());
             return pass;
         };
         drop(memory);
@@ -117,10 +126,14 @@ impl Controller for MachineSets {
         pass.looked(began.elapsed());
         let decision = self.answer(key, &mut observed, first, &mut pass).await;
         tracing::debug!(machine_set = %key, tasks = decision.tasks.len(), waiting_on = ?decision.waiting_on, "decided");
-        self.context.reasons.note_set(&set, &decision.waiting_on);
+        if !record::deletions(&self.context, &self.events, &observed, &decision, key, &mut pass).await {
+            self.context.reasons.note_set(&set, &[&decision.waiting_on, pass.reasons()].concat());
+            return pass;
+        }
         self.carry_out(key, &decision, &mut pass).await;
         self.memories.synced(key, &observed, &decision.synced);
         decision.problems.iter().for_each(|problem| pass.problem(key, problem));
+        self.context.reasons.note_set(&set, &[&decision.waiting_on, pass.reasons()].concat());
         pass.again(decision.requeue_after);
         pass
     }

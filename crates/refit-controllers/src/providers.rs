@@ -1,5 +1,6 @@
 //! Objects of providers, many of a kind at a time.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -50,6 +51,32 @@ impl Shell {
             External::Missing => Read::Missing,
             External::Unreadable { why } => Read::Unreadable(Unreadable { what: what(), why }),
             External::NotReferenced => Read::Missing,
+        }
+    }
+}
+
+/// The kinds that Machines refer to, each looked up once.
+pub struct Kinds<'a> {
+    cache: &'a Cache,
+    known: BTreeMap<(String, String), Result<ListedKind, Unreadable>>,
+}
+
+impl<'a> Kinds<'a> {
+    pub fn new(cache: &'a Cache) -> Self {
+        Self { cache, known: BTreeMap::new() }
+    }
+
+    /// What the reference leads to, as the cache knows it.
+    pub async fn read(&mut self, namespace: &str, reference: &ContractVersionedObjectReference) -> Arc<Read<Value>> {
+        let name = (reference.api_group.clone(), reference.kind.clone());
+        if !self.known.contains_key(&name) {
+            let listed = self.cache.listed_kind(reference).await;
+            self.known.insert(name.clone(), listed);
+        }
+        match self.known.get(&name) {
+            Some(Ok(listed)) => listed.get(namespace, &reference.name),
+            Some(Err(problem)) => Read::Unreadable(problem.clone()).into(),
+            None => Read::Missing.into(),
         }
     }
 }

@@ -19,7 +19,7 @@ use std::time::Duration;
 use futures::FutureExt;
 use tokio::sync::Notify;
 use tokio::task::JoinSet;
-use tokio::time::{Instant, sleep_until};
+use tokio::time::{Instant, sleep, sleep_until};
 
 pub use backoff::Backoff;
 pub use metrics::QueueMetrics;
@@ -27,6 +27,7 @@ use metrics::Recorder;
 use schedule::Schedule;
 
 use crate::chance::Chance;
+use crate::heart::{BEAT_EVERY, Heart};
 
 /// What a key is: ordered, so that nothing depends on hashes, and cheap to copy.
 pub trait Key: Ord + Clone + Send + 'static {}
@@ -57,6 +58,9 @@ struct Shared<K> {
     backoff: Backoff,
     chance: Chance,
     recorder: Recorder,
+    name: &'static str,
+    /// Of the loop that runs the queue. It takes the queue's lock on each round.
+    heart: Heart,
 }
 
 struct State<K> {
@@ -74,8 +78,8 @@ impl<K: Key> Queue<K> {
     /// An empty queue, shown in the metrics under `name`.
     pub fn new(name: &'static str, backoff: Backoff, chance: Chance, metrics: &QueueMetrics) -> Self {
         let state = Mutex::new(State { schedule: Schedule::default(), is_closed: false });
-        let (wake, recorder) = (Notify::new(), metrics.recorder(name));
-        Self { shared: Arc::new(Shared { state, wake, backoff, chance, recorder }) }
+        let (wake, recorder, heart) = (Notify::new(), metrics.recorder(name), Heart::default());
+        Self { shared: Arc::new(Shared { state, wake, backoff, chance, recorder, name, heart }) }
     }
 
     /// Asks for the key to be looked at, as soon as it is its turn.
@@ -95,9 +99,26 @@ impl<K: Key> Queue<K> {
         }
     }
 
+    /// Gives all keys a turn that wait for their time. To be called when the time of day has changed, by which such times
+    /// were computed.
+    pub fn hurry(&self) {
+        let mut state = self.state();
+        let added = state.schedule.hurry(Instant::now());
+        self.shared.recorder.added(added);
+        drop(state);
+        self.shared.wake.notify_one();
+    }
+
     /// How many keys wait for their turn; not those that wait for their time.
     pub fn depth(&self) -> usize {
         self.state().schedule.depth()
+    }
+
+    /// Why the queue does not move, if it is stuck. Never waits for the queue itself.
+    pub fn check(&self) -> Result<(), String> {
+        let Shared { heart, name, .. } = &*self.shared;
+        let stuck = |time: Duration| Err(format!("the queue {name} has not moved for {}s", time.as_secs()));
+        heart.stuck_for().map_or(Ok(()), stuck)
     }
 
     /// Begins nothing more. [`run`](Self::run) ends when what is being worked on is done.
@@ -114,8 +135,9 @@ impl<K: Key> Queue<K> {
         W: Fn(K) -> F,
         F: Future<Output = Verdict> + Send + 'static,
     {
-        let mut running = JoinSet::new();
+        let (mut running, beating) = (JoinSet::new(), self.shared.heart.start());
         loop {
+            beating.beat();
             let due = self.begin(&mut running, concurrency, &work);
             if self.state().is_closed && running.is_empty() {
                 return;
@@ -125,6 +147,7 @@ impl<K: Key> Queue<K> {
                 Some(_) = running.join_next() => {}
                 () = self.shared.wake.notified() => {}
                 () = until(due), if running.len() < concurrency.get() => {}
+                () = sleep(BEAT_EVERY) => {}
             }
         }
     }

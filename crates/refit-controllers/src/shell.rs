@@ -12,7 +12,7 @@ use refit_plan::machine::External;
 use serde_json::{Value, json};
 use tokio::time::timeout;
 
-use crate::act::{EventRecorder, REQUEST_LIMIT};
+use crate::act::{EventQueue, EventRecorder, REQUEST_LIMIT};
 use crate::cache::{Cache, Informer, ObjectKey, Provided, ProviderKind, Unseen, Written};
 use crate::chance::Chance;
 use crate::clock::Clock;
@@ -31,14 +31,14 @@ pub struct Shell {
     pub extensions: Extensions,
     pub clock: Clock,
     pub chance: Chance,
-    /// Who writes events: the name of this process.
-    pub instance: String,
+    /// Where events go.
+    pub events: EventQueue,
 }
 
 impl Shell {
     /// Records the events of one controller.
     pub fn recorder(&self, component: &'static str) -> EventRecorder {
-        EventRecorder::new(self.client.clone(), component, self.instance.clone(), self.clock, self.chance.clone())
+        EventRecorder::new(component, self.events.clone())
     }
 
     /// The namespace of an object, as extensions select it.

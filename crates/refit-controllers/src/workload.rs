@@ -114,7 +114,7 @@ impl WorkloadClusters {
             return Workload::default();
         }
         let link = links.entry(cluster.clone());
-        link.or_insert_with(|| Link::start(cluster.clone(), Arc::downgrade(&self.shared))).workload()
+        link.or_insert_with(|| Link::start(cluster.clone(), Arc::downgrade(&self.shared))).workload(&self.shared.clock)
     }
 }
 

@@ -15,12 +15,14 @@ use std::time::Duration;
 
 use refit_api::hooks::{CanonicalName, Hook, RawObject, UpdateMachineRequest, UpdateMachineResponse};
 use refit_api::runtime::ExtensionConfig;
-use refit_plan::coverage::{Composition, CompositionError, Coverage, Extension, Question, Scope, Step};
+use refit_plan::coverage::{
+    Composition, CompositionError, ContentHash, Coverage, Extension, ExtensionAnswer, Question, Scope, Step, Verdict,
+};
 use tokio::time::Instant;
 
 pub use ask::MAX_ASKING;
 pub use call::{CallError, CallProblem, MAX_MESSAGE_BYTES};
-pub use memory::{ANSWER_LIFETIME, MAX_ANSWER_BYTES, MAX_ANSWERS, MAX_MEMORY_BYTES};
+pub use memory::{ANSWER_LIFETIME, MAX_ANSWER_BYTES, MAX_ANSWERS, MAX_MEMORY_BYTES, UNSETTLED_LIFETIME};
 pub use sharing::MAX_CALLS;
 
 use crate::client::Client;
@@ -42,9 +44,13 @@ struct Shared {
     client: Client,
     /// Readers take the whole of it and let go; whoever changes it makes another one if somebody still reads.
     registry: RwLock<Arc<Registry>>,
+    listeners: RwLock<Vec<Listener>>,
     memory: Memory,
     sharing: Sharing,
 }
+
+/// Is told that other extensions are registered than before, after they are. It must not block.
+pub type Listener = Box<dyn Fn() + Send + Sync>;
 
 /// What came of asking about a change.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -67,7 +73,7 @@ impl Extensions {
     /// No extensions yet, and none that could be asked before [`set_ready`](Self::set_ready).
     pub fn new(client: Client) -> Self {
         let (registry, memory, sharing) = (RwLock::default(), Memory::default(), Sharing::default());
-        Self { shared: Arc::new(Shared { client, registry, memory, sharing }) }
+        Self { shared: Arc::new(Shared { client, registry, listeners: RwLock::default(), memory, sharing }) }
     }
 
     /// The client that extensions are called with.
@@ -85,6 +91,21 @@ impl Extensions {
         self.with_registry(|registry| registry.register(config))
     }
 
+    /// The same for one that could not be discovered, with the words that say why.
+    pub fn register_undiscovered(&self, config: &ExtensionConfig, why: String) -> Result<(), RegistrationError> {
+        self.with_registry(|registry| registry.register_undiscovered(config, why))
+    }
+
+    /// Notes that an ExtensionConfig is there, before anybody has asked what it serves.
+    pub fn announce(&self, config: &ExtensionConfig) {
+        self.with_registry(|registry| registry.announce(config));
+    }
+
+    /// Tells of every change of what is registered, in the order of subscription.
+    pub fn listen(&self, listener: Listener) {
+        self.shared.listeners.write().unwrap_or_else(PoisonError::into_inner).push(listener);
+    }
+
     /// Forgets the handlers of an ExtensionConfig.
     pub fn unregister(&self, extension_config: &str) {
         self.with_registry(|registry| registry.unregister(extension_config));
@@ -98,22 +119,37 @@ impl Extensions {
     /// Asks the extensions of a namespace what they cover of a change, one after another.
     ///
     /// # Guarantees
-    /// An extension that fails, or is slow, or cannot be called leaves the change undecided, with its words and a time to
-    /// ask again, unless the others cover everything. Whatever its `failurePolicy` is, it is never read as "cannot".
+    /// An extension that fails, or is slow, or cannot be called, and an ExtensionConfig of which nobody knows what it serves
+    /// leave the change undecided, with words and a time to ask again, unless the others cover everything. Whatever its `failurePolicy` is, it is never read as "cannot".
     /// It returns within [`MAX_ASKING`].
     pub async fn coverage(&self, question: Question, namespace: &Namespace) -> Result<Asked, AskError> {
-        let matching = self.registry().matching(hook_of(question.scope()), namespace)?;
+        let registry = self.registry();
+        let matching = registry.matching(hook_of(question.scope()), namespace)?;
         let extensions = matching.iter().map(|it| Extension { name: it.name.clone(), order: it.order });
-        let mut composition = Composition::new(question, extensions)?;
+        let undiscovered = registry.undiscovered(namespace);
+        let mut composition = Composition::new(question, extensions)?.beside(undiscovered);
         let deadline = Instant::now() + MAX_ASKING;
+        let mut asked = Vec::new();
         loop {
             let (extension, request) = match composition.next_step() {
                 Step::Ask { extension, request } => (extension.clone(), request),
-                Step::Done(coverage) => return Ok(Asked::new(coverage)),
+                Step::Done(coverage) => {
+                    self.shared.memory.shorten(&unsettled(&coverage, asked), Instant::now());
+                    return Ok(Asked::new(coverage));
+                }
             };
-            let answer = self.ask(registration(&matching, &extension), request, deadline).await;
+            let registration = registration(&matching, &extension);
+            let key = ask::content_of(&registration, &request);
+            asked.push(key.clone());
+            let answer = self.ask(registration, key, request, deadline).await;
             composition.answer(&extension, answer)?;
         }
+    }
+
+    /// Who is asked about changes in this namespace, and in which state of their ExtensionConfigs: another value when that
+    /// changes.
+    pub fn fingerprint(&self, scope: Scope, namespace: &Namespace) -> Result<ContentHash, RegistryError> {
+        self.registry().fingerprint(hook_of(scope), namespace)
     }
 
     /// Tells an extension to bring a Machine to its desired state, or asks how far it has come.
@@ -142,7 +178,17 @@ impl Extensions {
     }
 
     fn with_registry<T>(&self, change: impl FnOnce(&mut Registry) -> T) -> T {
-        change(Arc::make_mut(&mut self.shared.registry.write().unwrap_or_else(PoisonError::into_inner)))
+        let (result, is_other) = {
+            let mut registry = self.shared.registry.write().unwrap_or_else(PoisonError::into_inner);
+            let before = registry.version();
+            let result = change(Arc::make_mut(&mut registry));
+            (result, registry.version() != before)
+        };
+        if is_other {
+            let listeners = self.shared.listeners.read().unwrap_or_else(PoisonError::into_inner);
+            listeners.iter().for_each(|tell| tell());
+        }
+        result
     }
 }
 
@@ -154,6 +200,14 @@ impl Asked {
         };
         Self { coverage, ask_again }
     }
+}
+
+/// The answers that are to be asked for again soon: all of them where something is left, and wrong ones in any case.
+fn unsettled(coverage: &Coverage, asked: Vec<ContentHash>) -> Vec<ContentHash> {
+    let is_settled = matches!(coverage, Coverage::Covered { .. });
+    let is_bad = |answer: &ExtensionAnswer| matches!(answer.verdict, Verdict::BadPatch(_) | Verdict::Strays(_));
+    let each = asked.into_iter().zip(coverage.answers());
+    each.filter(|(_, answer)| !is_settled || is_bad(answer)).map(|(key, _)| key).collect()
 }
 
 fn hook_of(scope: Scope) -> Hook {

@@ -100,6 +100,7 @@ impl Fleet {
     fn views(&self) -> Observed<'_> {
         let posts = Fenceposts { max_surge: 1, max_unavailable: size(self.machines.len() / 10) };
         let view = |set: &MachineSet| MachineSetView {
+            failed_updates: Default::default(),
             name: name(&set.metadata).to_owned(),
             created: now(),
             spec_replicas: set.spec.replicas.unwrap_or_default(),
@@ -110,6 +111,7 @@ impl Fleet {
             },
             handover: Handover::default(),
             max_replicas: None,
+            desired_replicas: None,
             disable_machine_create: false,
             version: "1".to_owned(),
             held: false,
@@ -165,7 +167,11 @@ impl Fleet {
             machine_sets: Listed::All(self.sets.iter().collect()),
             machines: Listed::All(self.machines.iter().collect()),
             templates,
+            made_from: &[],
             answers,
+            told: &[],
+            rollouts: None,
+            registered: None,
         }
     }
 }
@@ -298,10 +304,14 @@ fn machine_view(machine: &Machine) -> MachineView<'_> {
         name: name(&machine.metadata).into(),
         machine_set: owner.name.as_str().into(),
         created: now(),
+        scaffolding: false,
         pending_acknowledge: false,
         updating,
         update_failed: false,
+        update_over: false,
+        gone: None,
         available: !updating,
         deleting: false,
+        refused: None,
     }
 }

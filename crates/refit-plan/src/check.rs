@@ -14,6 +14,10 @@
 //!   one of its template.
 //! - Under `Require` a MachineSet may delete the machine that stands in for others, if that came after the rollout began;
 //!   and as many new ones as the user has deleted, since two MachineSets may both have made up for one.
+//! - A MachineSet may carry out an order to replace machines that was given while that was known to be right. The policy
+//!   `Require` it obeys at once.
+//! - A machine that the provider refuses to change for good may be replaced where the policy allows it, also by an order that
+//!   was given while that was so. One that it refuses for the moment stays.
 //! - Upstream's sequence loses count of machines that are on their way when the template changes again: their MachineSet
 //!   is not the new one any more, nobody acknowledges them, and its counters do not have them yet. When the template
 //!   changes back, they are counted a second time. As many machines may be too many, or unavailable, until their updates
@@ -22,7 +26,7 @@
 mod accounts;
 mod world;
 
-pub use world::{Actor, Machine, Rules, Set, World};
+pub use world::{Actor, Machine, Refusal, Rules, Set, World};
 
 use accounts::Accounts;
 
@@ -40,10 +44,18 @@ impl Checker {
         Self { rules, accounts: Accounts::new(start), last: start.clone(), violations: Vec::new() }
     }
 
+    /// The user or the world has changed what the run is held to.
+    pub fn change(&mut self, rules: Rules) {
+        if rules.is_required && !self.rules.is_required {
+            self.accounts.note_required(&self.last);
+        }
+        self.rules = rules;
+    }
+
     /// Judges one step.
     pub fn observe(&mut self, actor: &Actor, world: &World) {
         let before = std::mem::replace(&mut self.last, world.clone());
-        self.accounts.note(actor, &before, world);
+        self.accounts.note(actor, self.rules, &before, world);
         if *actor != Actor::User {
             self.judge_owners(actor, &before);
         }
@@ -139,14 +151,12 @@ impl Checker {
 
     /// I1 and I6: machines stay, as long as the user wants that many.
     fn judge_originals(&mut self) {
-        if self.rules.on_delete {
-            return;
+        if let Some(name) = self.accounts.deleted_unknown() {
+            self.violation("I8", format!("{name} was deleted, and nobody knew that it had to be"));
         }
         if self.rules.is_required {
             self.judge_required();
-        } else if self.rules.keeps_originals()
-            && let Some(name) = self.accounts.replaced_original()
-        {
+        } else if let Some(name) = self.accounts.replaced_original() {
             self.violation("I6", format!("{name} was there at the start and was replaced"));
         }
     }
@@ -172,12 +182,22 @@ impl Checker {
         if let Some(name) = world.machines.iter().find(|(_, machine)| is_endless(machine)).map(|(name, _)| name) {
             wrong.push(format!("the update of {name} never ends"));
         }
-        let is_disturbed = world.machines.values().any(|machine| machine.is_made_unavailable || machine.is_failed);
-        if !is_disturbed && world.total() != i64::from(world.replicas) {
+        let must_complete = self.rules.must_complete(world);
+        // A machine whose update failed waits for a person, unless something else is wanted of it by now.
+        let is_stuck = |machine: &Machine| machine.is_failed && (world.is_wanted(machine) || !must_complete);
+        let is_disturbed = world.machines.values().any(|machine| machine.is_made_unavailable || is_stuck(machine));
+        // Upstream makes machines of surge then.
+        let surge = if self.rules.keeps_originals() { 0 } else { i64::from(world.max_surge) };
+        let spare = if self.rules.is_paused { world.scaffolding().max(surge) } else { 0 };
+        // While nothing rolls out, nobody makes the first MachineSet.
+        let cannot_begin = self.rules.is_paused && world.sets.is_empty();
+        let is_whole = cannot_begin || (0..=spare).contains(&(world.total() - i64::from(world.replicas)));
+        if !is_disturbed && !is_whole {
             wrong.push(format!("there are {} machines, {} are wanted", world.total(), world.replicas));
         }
-        let outdated = world.machines.iter().find(|(_, machine)| !world.is_wanted(machine));
-        if let Some((name, _)) = outdated.filter(|_| !is_disturbed && self.rules.must_complete(world)) {
+        let is_outdated = |machine: &Machine| !world.is_wanted(machine) && !world.must_wait(machine, self.rules);
+        let outdated = world.machines.iter().find(|(_, machine)| is_outdated(machine));
+        if let Some((name, _)) = outdated.filter(|_| !is_disturbed && must_complete) {
             wrong.push(format!("{name} is not of the wanted template"));
         }
         wrong.into_iter().for_each(|what| self.violation("I7", what));

@@ -14,11 +14,13 @@
 mod accepted;
 mod answer;
 mod change;
+mod claims;
 mod composition;
 mod counted;
 mod difference;
 mod hash;
 pub mod kubeadm_config;
+mod made_from;
 mod patch;
 mod plan;
 #[cfg(test)]
@@ -31,9 +33,10 @@ pub use accepted::Accepted;
 pub use answer::{Answer, ExtensionAnswer, MAX_WORDS, Reply, Verdict};
 pub(crate) use change::shortened;
 pub use change::{Changes, FieldChange, FieldValue, MAX_CHANGES};
-pub use composition::{Composition, CompositionError, Coverage, Extension, MAX_EXTENSIONS, Step};
+pub use composition::{Composition, CompositionError, Coverage, Extension, MAX_EXTENSIONS, Step, Undiscovered};
 pub use counted::Scope;
 pub use hash::{ContentHash, NotAHash};
+pub use made_from::{MadeFrom, NotTold, is_arriving, is_of_its_machine_set};
 pub use patch::apply as apply_patch;
 pub use patch::{MAX_COPIED_BYTES, MAX_OPERATIONS, OperationProblem, PatchError, PatchProblem};
 pub use plan::{FrozenPlan, FrozenPlanError, MAX_ENCODED_BYTES, NotNext, PlannedExtension, UpdatePlan};

@@ -17,6 +17,15 @@ pub enum Effect {
     Emit(Event),
 }
 
+/// A write that the API server can be asked about beforehand.
+///
+/// The dry run and the write in earnest are requests of this one value, so what was rehearsed is what is written.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Write {
+    Apply(Apply),
+    Patch(Patch),
+}
+
 /// Server-side apply, forced: the fields of the intent, and no others, are the manager's afterwards.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Apply {
@@ -150,6 +159,33 @@ impl Delete {
     pub fn value_as_seen(object: &Value) -> Self {
         let version = object.pointer("/metadata/resourceVersion").and_then(Value::as_str).map(str::to_owned);
         Self { target: Target::of_value(object), resource_version: version }
+    }
+}
+
+impl Write {
+    /// The object that is written to.
+    pub fn target(&self) -> &Target {
+        match self {
+            Self::Apply(apply) => &apply.target,
+            Self::Patch(patch) => &patch.target,
+        }
+    }
+
+    /// What the write says about the object.
+    pub fn content(&self) -> &Value {
+        match self {
+            Self::Apply(apply) => &apply.intent,
+            Self::Patch(patch) => &patch.merge,
+        }
+    }
+}
+
+impl From<Write> for Effect {
+    fn from(write: Write) -> Self {
+        match write {
+            Write::Apply(apply) => Self::Apply(apply),
+            Write::Patch(patch) => Self::Patch(patch),
+        }
     }
 }
 

@@ -3,9 +3,11 @@
 //! An apply is left out when it would change neither a value nor an owner: a settled world is not written to.
 
 mod applied;
+mod intent;
 mod repair;
 
 pub use applied::{is_applied, is_applied_or_handed_over, is_spec_applied};
+pub use intent::applied_spec;
 pub use repair::{Layout, remember, repair};
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ManagedFieldsEntry;

@@ -2,20 +2,25 @@
 
 mod deleting;
 mod health;
+mod kept;
 mod versions;
 
 pub use deleting::stale;
 pub use health::{is_to_be_remediated, is_unhealthy, remediating};
+pub use kept::{KEPT_SECONDS, kept};
 pub use versions::{Versions, versions};
 
 use jiff::Timestamp;
 use refit_api::cluster::Machine;
 use refit_api::conditions::{self, Source, View};
-use refit_api::hooks::Hook;
+use refit_api::hooks::{Hook, plain};
 use refit_api::pending_hooks;
 use refit_api::vocabulary::annotations::{PENDING_ACKNOWLEDGE_MOVE, UPDATE_IN_PROGRESS};
 use refit_api::vocabulary::condition_types as types;
-use refit_api::vocabulary::refit::annotations::UPDATE_FAILED;
+use refit_api::vocabulary::refit::annotations::{SCAFFOLDING, UPDATE_FAILED, UPDATE_PLAN, UPDATE_PROGRESS};
+
+use crate::coverage::FrozenPlan;
+use crate::machine::progress::Progress;
 
 /// For how long a new machine may be without `UpToDate` before that is worth telling.
 const UP_TO_DATE_GRACE_SECONDS: i64 = 10;
@@ -27,6 +32,15 @@ pub struct Counters {
     pub ready: i32,
     pub available: i32,
     pub up_to_date: i32,
+}
+
+/// An extension that an update waits for, and that is not registered any more.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct GoneExtension {
+    /// Its ExtensionConfig.
+    pub extension: String,
+    /// The fields that it was to change. None: that is not known.
+    pub fields: Vec<String>,
 }
 
 impl Counters {
@@ -54,6 +68,46 @@ pub fn has_update_failed(machine: &Machine) -> bool {
     has_annotation(machine, UPDATE_FAILED) && is_updating(machine)
 }
 
+/// Whether no extension is at work on it although its update is not done: it was given up, or its last try failed and the
+/// next one has not begun. Then it may become something else. Whoever makes it so writes for the version that was seen:
+/// the next try is written before it begins.
+pub fn is_update_over(machine: &Machine) -> bool {
+    has_update_failed(machine) || (is_hook_pending(machine) && progress_of(machine).is_over)
+}
+
+/// Whether it may become something else although its update is not done: that is over, or the extension whose turn it is has
+/// not been registered for a while.
+pub fn is_free(machine: &Machine) -> bool {
+    is_update_over(machine) || (is_hook_pending(machine) && progress_of(machine).is_gone)
+}
+
+/// The extension that its update waits for and that is not registered any more, once that has lasted.
+pub fn gone_extension(machine: &Machine) -> Option<GoneExtension> {
+    let progress = Some(progress_of(machine)).filter(|it| it.is_gone || has_update_failed(machine))?;
+    let plan = frozen_plan(machine)?;
+    let next = plan.next_extension().filter(|next| is_hook_pending(machine) && progress.missing.contains(next))?;
+    let fields = plan.fields_of(next).into_iter().map(|field| plain(&field)).collect();
+    Some(GoneExtension { extension: next.extension_config().to_string(), fields })
+}
+
+/// The plan that it carries, if that can be read.
+pub(crate) fn frozen_plan(machine: &Machine) -> Option<FrozenPlan> {
+    let text = machine.metadata.annotations.as_ref()?.get(UPDATE_PLAN)?;
+    FrozenPlan::decode(text).ok()
+}
+
+/// Whether a try of its update failed before, and the next one is under way.
+pub fn is_update_retried(machine: &Machine) -> bool {
+    is_hook_pending(machine) && !is_free(machine) && progress_of(machine).attempts > 0
+}
+
+/// How the update that is going on has gone so far.
+pub(crate) fn progress_of(machine: &Machine) -> Progress {
+    let annotation = |key: &str| machine.metadata.annotations.as_ref()?.get(key).map(String::as_str);
+    let plan = frozen_plan(machine).map(|plan| plan.question);
+    Progress::decode(annotation(UPDATE_PROGRESS), plan.as_ref())
+}
+
 /// Whether the Machine controller has an update to run.
 pub fn is_hook_pending(machine: &Machine) -> bool {
     let annotations = machine.metadata.annotations.as_ref();
@@ -68,6 +122,11 @@ pub fn is_pending_acknowledge(machine: &Machine) -> bool {
 /// Whether it is on its way out.
 pub fn is_deleting(machine: &Machine) -> bool {
     machine.metadata.deletion_timestamp.is_some()
+}
+
+/// Whether a rollout has made it beyond those that the user wants.
+pub fn is_scaffolding(machine: &Machine) -> bool {
+    has_annotation(machine, SCAFFOLDING)
 }
 
 /// Whether the annotation is there, with any value.

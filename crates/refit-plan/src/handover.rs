@@ -6,7 +6,7 @@ use refit_api::name_set::NameSet;
 use refit_api::vocabulary::annotations::{
     ACKNOWLEDGED_MOVE, MOVE_MACHINES_TO_MACHINESET, RECEIVE_MACHINES_FROM_MACHINESETS,
 };
-use refit_api::vocabulary::refit::annotations::{HOLD, SCAFFOLDING};
+use refit_api::vocabulary::refit::annotations::{HOLD, KEEP_AT_LEAST, REPLACED, SCAFFOLDING, SCALED_DOWN, SURGE};
 
 /// What the MachineDeployment has written on one MachineSet about machines that move.
 ///
@@ -24,6 +24,14 @@ pub struct Handover {
     /// No machine is created, moved or deleted until the next order. The MachineSet repeats the value when it has taken note
     /// of that and nothing is under way any more.
     pub hold: Option<String>,
+    /// There are more machines than the user wants, so what is created gets the mark of scaffolding.
+    pub surge: bool,
+    /// How many machines without that mark may be deleted because the user wants fewer.
+    pub scaled_down: u32,
+    /// How many may be deleted because they are replaced. Under `Require` none is.
+    pub replaced: u32,
+    /// How many machines without that mark are left when those are gone.
+    pub keep_at_least: u32,
 }
 
 /// A surge machine that stands in while others are updated, and goes when they are done.
@@ -45,6 +53,14 @@ impl Handover {
             acknowledged: NameSet::from_annotation(annotations, ACKNOWLEDGED_MOVE),
             scaffolding: annotations.get(SCAFFOLDING).map(|name| Scaffolding::read(name)),
             hold: annotations.get(HOLD).cloned(),
+            surge: annotations.contains_key(SURGE),
+            // What cannot be read allows nothing.
+            scaled_down: annotations.get(SCALED_DOWN).and_then(|count| count.parse().ok()).unwrap_or_default(),
+            replaced: annotations.get(REPLACED).and_then(|count| count.parse().ok()).unwrap_or_default(),
+            keep_at_least: match annotations.get(KEEP_AT_LEAST) {
+                None => 0,
+                Some(count) => count.parse().unwrap_or(u32::MAX),
+            },
         }
     }
 
@@ -55,6 +71,12 @@ impl Handover {
         write(annotations, MOVE_MACHINES_TO_MACHINESET, self.move_to.as_deref());
         write(annotations, HOLD, self.hold.as_deref());
         write(annotations, SCAFFOLDING, self.scaffolding.as_ref().map(Scaffolding::as_str));
+        write(annotations, SURGE, self.surge.then_some(""));
+        for (key, count) in
+            [(SCALED_DOWN, self.scaled_down), (REPLACED, self.replaced), (KEEP_AT_LEAST, self.keep_at_least)]
+        {
+            write(annotations, key, (count > 0).then(|| count.to_string()).as_deref());
+        }
     }
 
     /// Whether machines are taken from anybody.
@@ -100,13 +122,26 @@ mod tests {
             acknowledged: NameSet::parse("m1,m2"),
             scaffolding: Some(Scaffolding::Requested),
             hold: Some("17".to_owned()),
+            surge: true,
+            scaled_down: 2,
+            replaced: 1,
+            keep_at_least: 3,
         };
         let mut annotations = BTreeMap::from([("kept".to_owned(), "yes".to_owned())]);
         handover.write_to(&mut annotations);
         assert_eq!(Handover::read(&annotations), handover);
-        assert_eq!(annotations.len(), 6);
+        assert_eq!(annotations.len(), 10);
         Handover::default().write_to(&mut annotations);
         assert_eq!(annotations.keys().collect::<Vec<_>>(), ["kept"]);
+    }
+
+    #[test]
+    fn a_permission_to_delete_that_cannot_be_read_is_none() {
+        for nonsense in ["", "-1", "many", "99999999999999999999"] {
+            let annotations = BTreeMap::from([(SCALED_DOWN, nonsense), (REPLACED, nonsense)]);
+            let annotations = annotations.into_iter().map(|(key, value)| (key.to_owned(), value.to_owned())).collect();
+            assert_eq!(Handover::read(&annotations), Handover::default());
+        }
     }
 
     #[test]

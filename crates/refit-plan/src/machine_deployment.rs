@@ -23,6 +23,7 @@ mod scale_up;
 mod selection;
 mod standstill;
 pub mod status;
+mod surplus;
 mod template;
 #[cfg(test)]
 mod tests;
@@ -38,6 +39,7 @@ pub use view::{Counters, Coverage, DeploymentView, MachineSetView, MachineView, 
 
 use refit_api::policy::InPlacePolicy;
 
+use keep_originals::scaffold;
 use rollout::{Rollout, Set};
 
 /// Decides one pass.
@@ -48,13 +50,18 @@ use rollout::{Rollout, Set};
 /// - A negative number of replicas changes nothing.
 /// - Where machines that were there first are to stay, no order is taken back before all MachineSets stand still.
 /// - Under `Require` no MachineSet gets fewer machines than the user has asked for in total.
+/// - Where machines that were there first are to stay, no MachineSet is told to delete one that does not carry the mark of
+///   scaffolding, save as many as the user has taken back, or as have to be replaced.
 pub fn plan(observed: &Observed<'_>) -> Plan {
     let deployment = &observed.deployment;
     if deployment.replicas < 0 {
         return nonsense::hold(observed);
     }
-    let plan = decided(observed);
-    if deployment.keeps_originals() { standstill::guard(observed, plan) } else { plan }
+    let mut plan = decided(observed);
+    if deployment.keeps_originals() {
+        plan = standstill::guard(observed, surplus::keep(observed, plan));
+    }
+    surplus::permit(observed, plan)
 }
 
 fn decided(observed: &Observed<'_>) -> Plan {
@@ -66,7 +73,7 @@ fn decided(observed: &Observed<'_>) -> Plan {
     match (deployment.paused, deployment.strategy) {
         (true, _) => paused::plan(&mut rollout),
         (false, Strategy::OnDelete) => on_delete::plan(&mut rollout),
-        (false, Strategy::RollingUpdate(_)) => roll(&mut rollout),
+        (false, Strategy::RollingUpdate(_) | Strategy::WithFallback { .. }) => roll(&mut rollout),
     }
     rollout.into_plan()
 }
@@ -78,17 +85,23 @@ fn roll(rollout: &mut Rollout<'_>) {
         (InPlacePolicy::Prefer, true) | (InPlacePolicy::Require, _) => keep_originals::plan(rollout),
         (InPlacePolicy::Never, _) => replace(rollout),
     }
+    in_place::in_batches(rollout);
 }
 
 /// Upstream's steps A to E.
 fn in_upstream_sequence(rollout: &mut Rollout<'_>) {
     acknowledge::by_new(rollout);
     rollout.restore_frozen(rollout.wanted());
+    rollout.release_refused();
+    rollout.restore_refused();
     scale_up::new_machine_set(rollout);
-    scale_down::old_machine_sets(rollout);
-    in_place::intent(rollout);
-    deadlock::break_it(rollout, |set| !set.frozen);
+    if !rollout.is_stopped() || rollout.is_too_large() {
+        scale_down::old_machine_sets(rollout);
+        in_place::intent(rollout);
+        deadlock::break_it(rollout, |set| !set.frozen);
+    }
     acknowledge::keep_receiving(rollout);
+    scaffold::mark_surge(rollout);
 }
 
 /// A rollout that updates nothing in place. What was moved before is still acknowledged.
@@ -96,11 +109,15 @@ fn replace(rollout: &mut Rollout<'_>) {
     acknowledge::everywhere(rollout);
     replace_old(rollout);
     acknowledge::close(rollout);
+    scaffold::mark_surge(rollout);
 }
 
 /// Upstream's steps B, C and E: old machines go as new ones come.
 fn replace_old(rollout: &mut Rollout<'_>) {
     scale_up::new_machine_set(rollout);
+    if rollout.is_stopped() && !rollout.is_too_large() {
+        return;
+    }
     scale_down::old_machine_sets(rollout);
     let is_surplus = rollout.sum(Set::target) > rollout.wanted();
     deadlock::break_unless_updating(rollout, |set| !set.frozen || is_surplus);

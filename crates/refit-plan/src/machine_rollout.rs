@@ -1,32 +1,44 @@
-//! Decides what is written down of the rollouts of a MachineDeployment: one MachineRollout for each, for people.
+//! What is written down of the rollouts of a MachineDeployment: one MachineRollout for each, for people.
 //!
-//! Nothing is decided by reading it. It follows the MachineDeployment and its machines, a moment behind them, as whoever calls
-//! does so about once a second: a rollout of many machines must not cost a write for each step of each machine.
+//! A rollout is a passage of machines to a MachineSet, and not the MachineSet: who changes a template back, and forth again,
+//! rolls out three times. The number that the MachineDeployment counts in `revision` tells them apart.
+//!
+//! | who | writes | when |
+//! |---|---|---|
+//! | the decision about the MachineDeployment | the object, what was decided and why (`begin`, `verdict`) | before it changes a MachineSet for it |
+//! | the decision about a MachineSet | which machines it deletes and why ([`deletions`]) | before it deletes them |
+//! | [`decide`] | how far the rollout is, what it waits for, its end; and deletes old ones | about once a second |
+//!
+//! Nothing is decided by reading it. The last of the three is a moment behind: a rollout of many machines must not cost a write
+//! for each step of each machine.
 
+mod begin;
+mod deletions;
 mod machines;
 mod progress;
 mod record;
 mod tell;
 #[cfg(test)]
 mod tests;
+mod verdict;
 mod words;
 
 use std::time::Duration;
 
 use jiff::Timestamp;
-use refit_api::cluster::ContractVersionedObjectReference;
-use refit_api::cluster::{Cluster, GROUP, Machine, MachineDeployment, MachineSet};
-use refit_api::resource::CustomKind;
-use refit_api::rollout::{MachineRollout, MachineRolloutSpec, MachineRolloutStatus};
-use refit_api::vocabulary::{labels, managers};
+use refit_api::cluster::{Cluster, Machine, MachineDeployment, MachineSet};
+use refit_api::rollout::{MachineRollout, MachineRolloutStatus};
+use refit_api::vocabulary::annotations::REVISION;
 
-use crate::coverage::Coverage;
-use crate::effect::{Apply, Delete, Effect, Target};
-use crate::ownership::controller;
+use crate::effect::{Delete, Effect};
 use crate::plan::Plan;
-use crate::policy;
 use crate::status_patch::status_patch;
 use crate::waiting::WaitingOn;
+
+pub(crate) use begin::{Begin, begin};
+pub use deletions::{Deletions, MAX_DELETIONS, deletions};
+pub(crate) use tell::decided;
+pub(crate) use verdict::{Verdict, set_verdict};
 
 /// How many rollouts of a MachineDeployment are kept, the one that is going on among them.
 pub const KEPT: usize = 10;
@@ -42,55 +54,61 @@ pub struct Observed<'a> {
     pub cluster: &'a Cluster,
     /// The MachineSet of the wanted template, if there is one.
     pub new: Option<&'a MachineSet>,
-    /// The name of the MachineSet that was wanted when somebody looked before, if that is remembered. A rollout may be over
-    /// before anybody looks again.
-    pub wanted_before: Option<&'a str>,
     /// The machines of the MachineDeployment.
     pub machines: &'a [&'a Machine],
-    /// What extensions said of the change, if they were asked.
-    pub coverage: Option<&'a Coverage>,
     /// What the MachineDeployment waits for, and then its MachineSets, by their last decisions.
     pub waiting_on: &'a [WaitingOn],
     /// All that are owned by the MachineDeployment.
     pub rollouts: &'a [&'a MachineRollout],
 }
 
-/// Decides what to write.
+/// Decides what to write of rollouts that have begun.
 ///
 /// # Guarantees
-/// - There is one object for each MachineSet that machines roll out to, and none where nothing has to roll out.
 /// - What is closed is not written to again.
+/// - A rollout is not called complete while the MachineDeployment counts otherwise.
 /// - The newest [`KEPT`] are kept.
 pub fn decide(observed: &Observed<'_>) -> Plan {
     let mut plan = Plan::default();
-    let revision = observed.new.and_then(|set| set.metadata.name.as_deref()).unwrap_or_default();
-    let is_deleting = observed.deployment.metadata.deletion_timestamp.is_some();
-    for overtaken in observed.rollouts.iter().filter(|it| !is_closed(it) && it.spec.revision != revision) {
+    let current = observed.new.and_then(|new| current(observed.rollouts, new));
+    for overtaken in observed.rollouts.iter().filter(|it| is_open(it) && is_overtaken(observed, it, current)) {
         plan.effects.extend(write(overtaken, record::overtaken(observed, overtaken)));
     }
-    let current = observed.rollouts.iter().find(|it| it.spec.revision == revision);
-    match current {
-        Some(current) if !is_closed(current) => follow(observed, current, &mut plan),
-        Some(_) => {}
-        None if !is_deleting
-            && !revision.is_empty()
-            && (progress::is_due(observed) || has_changed(observed, revision)) =>
-        {
-            plan.effects.extend(begin(observed, revision));
-        }
-        None => {}
+    if let Some(current) = current {
+        follow(observed, current, &mut plan);
     }
     plan.effects.extend(surplus(observed.rollouts));
     plan
 }
 
-/// Whether machines were to become what this MachineSet wants since somebody looked before, and perhaps have.
-fn has_changed(observed: &Observed<'_>, revision: &str) -> bool {
-    !observed.machines.is_empty() && observed.wanted_before.is_some_and(|before| before != revision)
+/// The rollout to this MachineSet that is going on. It is written down a moment before the MachineSet gets its number.
+fn current<'a>(rollouts: &[&'a MachineRollout], new: &MachineSet) -> Option<&'a MachineRollout> {
+    let name = new.metadata.name.as_deref().unwrap_or_default();
+    let is_due = |it: &MachineRollout| it.spec.number.is_none() || it.spec.number >= number(new);
+    let to_new = rollouts.iter().filter(|it| is_open(it) && it.spec.revision == name && is_due(it));
+    to_new.max_by_key(|it| (it.spec.number, &it.metadata.name)).copied()
 }
 
-fn is_closed(rollout: &MachineRollout) -> bool {
-    rollout.status.completion_time.is_some()
+/// Whether a later rollout is known, or the same number is that of another MachineSet: the one that it was to is gone. One that
+/// was just written down may be to a MachineSet that is not there yet.
+fn is_overtaken(observed: &Observed<'_>, rollout: &MachineRollout, current: Option<&MachineRollout>) -> bool {
+    let Some(new) = observed.new else { return false };
+    let latest = number(new).max(current.and_then(|current| current.spec.number));
+    let is_to_another = Some(&rollout.spec.revision) != new.metadata.name.as_ref();
+    match rollout.spec.number {
+        Some(of_rollout) => Some(of_rollout) < latest || (Some(of_rollout) == number(new) && is_to_another),
+        None => is_to_another,
+    }
+}
+
+/// The number of the last rollout to the MachineSet.
+fn number(set: &MachineSet) -> Option<i64> {
+    set.metadata.annotations.as_ref()?.get(REVISION)?.parse().ok()
+}
+
+/// Whether the rollout is neither complete nor overtaken.
+pub fn is_open(rollout: &MachineRollout) -> bool {
+    rollout.status.completion_time.is_none()
 }
 
 /// Writes what has changed, and tells people what they would otherwise have to look for.
@@ -110,33 +128,9 @@ fn write(rollout: &MachineRollout, status: MachineRolloutStatus) -> Option<Effec
     status_patch(rollout, &rollout.status, &status)
 }
 
-/// Creates the object. It is named after the MachineSet, so that doing it twice is doing it once.
-fn begin(observed: &Observed<'_>, revision: &str) -> Option<Effect> {
-    let deployment = observed.deployment;
-    let (policy, keep_originals) = policy::of_deployment(deployment, observed.cluster).ok()?;
-    let mut rollout = MachineRollout::default();
-    rollout.metadata.name = Some(revision.to_owned());
-    rollout.metadata.namespace = deployment.metadata.namespace.clone();
-    rollout.metadata.owner_references = Some(vec![controller(deployment).ok()?]);
-    let cluster = (labels::CLUSTER_NAME.to_owned(), deployment.spec.cluster_name.clone());
-    rollout.metadata.labels = Some([cluster].into());
-    rollout.spec = MachineRolloutSpec {
-        target_ref: ContractVersionedObjectReference {
-            api_group: GROUP.to_owned(),
-            kind: MachineDeployment::DEFINITION.kind.to_owned(),
-            name: deployment.metadata.name.clone().unwrap_or_default(),
-        },
-        revision: revision.to_owned(),
-        policy,
-        keep_originals: policy::keeps_originals(policy, keep_originals),
-    };
-    let intent = serde_json::to_value(&rollout).expect("an object of ours must encode");
-    Some(Effect::Apply(Apply { target: Target::of(&rollout), manager: managers::MACHINE_DEPLOYMENT, intent }))
-}
-
 /// The oldest of those that are closed, beyond what is kept.
 fn surplus(rollouts: &[&MachineRollout]) -> Vec<Effect> {
-    let mut closed: Vec<&&MachineRollout> = rollouts.iter().filter(|it| is_closed(it)).collect();
+    let mut closed: Vec<&&MachineRollout> = rollouts.iter().filter(|it| !is_open(it)).collect();
     closed.sort_by_key(|it| (it.status.completion_time.as_ref().map(|time| time.0), it.metadata.name.clone()));
     let count = rollouts.len().saturating_sub(KEPT).min(closed.len());
     closed[..count].iter().map(|it| Effect::Delete(Delete::as_seen(**it))).collect()

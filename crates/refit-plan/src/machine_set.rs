@@ -15,6 +15,7 @@ pub mod ownership;
 pub mod preflight;
 mod priority;
 pub mod reconcile;
+pub mod refusal;
 pub mod remediation;
 mod replicas;
 pub mod start_move;
@@ -41,8 +42,11 @@ pub struct Observed {
     /// Machines are not created, however few there are.
     pub disable_machine_create: bool,
     pub order: MachineSetDeletionOrder,
-    /// Machines that were there first stay, so none in the middle of an update goes as surplus.
+    /// Machines that were there first stay: none in the middle of an update goes as surplus, and of the others only
+    /// those that the order of the MachineDeployment lets go.
     pub keeps_originals: bool,
+    /// No machine is replaced for a rollout.
+    pub is_required: bool,
     /// The MachineSet that machines are to move to, if there is one and it exists.
     pub target: Option<MoveTarget>,
     /// All of its machines, in the order of their names. A list that failed is no list: there is no pass then.
@@ -67,10 +71,16 @@ pub struct MachineView {
     pub pending_acknowledge: bool,
     /// The MachineDeployment has counted it, after it was moved here.
     pub acknowledged: bool,
+    /// It carries the mark of a machine that a rollout has made beyond those wanted.
+    pub scaffolding: bool,
     /// An update in place is going on, from the move to its end.
     pub updating: bool,
     /// The update has failed for good.
     pub update_failed: bool,
+    /// No extension is at work on it although its update is not done: it may become something else.
+    pub update_over: bool,
+    /// A try of its update has failed, and the next one is under way.
+    pub update_retried: bool,
     pub deleting: bool,
     /// The user wants it to go first.
     pub delete_requested: bool,
@@ -96,14 +106,16 @@ pub struct Decision {
 pub enum Replicas {
     /// There are as many as there should be, or those that are too many are on their way already.
     Settled,
-    /// So many are missing.
-    Create(usize),
+    /// So many are missing. Some of them, the last, get the mark of scaffolding.
+    Create { missing: usize, scaffolding: usize },
     /// So many are missing, and creating is off.
     CreateDisabled(usize),
     /// These go. Those that are being deleted already are not named again.
     Delete(Vec<String>),
-    /// These change their owner. The unhealthy among the surplus go instead.
-    Move { to: String, machines: Vec<String>, delete: Vec<String> },
+    /// So many are too many, and nothing says that one of them may go.
+    Keep(usize),
+    /// These change their owner. The unhealthy among the surplus go instead. `next` can move, too, where one of them cannot.
+    Move { to: String, machines: Vec<String>, delete: Vec<String>, next: Vec<String> },
     /// Machines are to move, but the target is not there or does not take them from here.
     Refused { target: String, accepts: NameSet },
 }
@@ -112,9 +124,10 @@ pub enum Replicas {
 ///
 /// # Guarantees
 /// - A machine that was moved here and that nobody has counted yet is not deleted.
-/// - A machine that is being updated is not moved, unless its update has failed for good.
+/// - A machine that is being updated is not moved, unless its update has failed and no extension is at work on it.
 /// - On hold, no machine comes, moves or goes.
-/// - Where machines that were there first are to stay, none in the middle of an update is deleted as surplus.
+/// - Where machines that were there first are to stay, none in the middle of an update is deleted as surplus, and none that
+///   does not carry the mark of scaffolding, save as many as the order says.
 pub fn decide(observed: &Observed) -> Decision {
     let start_updates = acknowledge::released(observed);
     let replicas = replicas::decide(observed, &start_updates);

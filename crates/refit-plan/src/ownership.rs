@@ -54,6 +54,11 @@ pub fn remove_finalizer<K: CustomKind>(object: &K, finalizer: &str) -> Option<Ef
     is_there.then(|| versioned(Target::of(object), metadata, json!({ "metadata": { "finalizers": after } })))
 }
 
+/// Whether what an object owns is to stay when it goes. The garbage collector sets that free, and nobody deletes it.
+pub fn leaves_orphans(metadata: &ObjectMeta) -> bool {
+    metadata.finalizers.iter().flatten().any(|finalizer| finalizer == owners::ORPHAN_FINALIZER)
+}
+
 /// Makes `reference` an owner of the object, if exactly that is not so yet.
 pub fn ensure_owner<K: CustomKind>(object: &K, reference: OwnerReference) -> Option<Effect> {
     let owners = object.meta().owner_references.as_deref().unwrap_or_default();

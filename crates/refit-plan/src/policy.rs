@@ -1,9 +1,10 @@
 //! The annotations by which users set the policy of a rollout, with words for those that make no sense.
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use refit_api::cluster::{Cluster, MachineDeployment, MachineDeploymentRolloutStrategy};
-use refit_api::policy::{InPlacePolicy, RolloutPolicy};
+use refit_api::policy::{DEFAULT_REPLACE_AFTER, InPlacePolicy, RolloutPolicy};
 
 /// The policy that these annotations set, or all that is wrong with them.
 pub(crate) fn read(annotations: Option<&BTreeMap<String, String>>) -> Result<RolloutPolicy, String> {
@@ -23,6 +24,13 @@ pub(crate) fn of_deployment(
     let own = read(deployment.metadata.annotations.as_ref())?;
     let default = read(cluster.metadata.annotations.as_ref())?;
     Ok((InPlacePolicy::resolve(strategy, own.in_place, default.in_place), own.or(default).keeps_originals()))
+}
+
+/// How long extensions must leave a change uncovered before machines are replaced for it.
+pub(crate) fn replace_after(deployment: &MachineDeployment, cluster: &Cluster) -> Result<Duration, String> {
+    let own = read(deployment.metadata.annotations.as_ref())?;
+    let default = read(cluster.metadata.annotations.as_ref())?;
+    Ok(own.or(default).replace_after.unwrap_or(DEFAULT_REPLACE_AFTER))
 }
 
 /// Whether machines that were there first stay, as far as they can be updated in place.

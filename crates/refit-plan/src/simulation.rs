@@ -12,13 +12,14 @@ mod judged;
 mod machine_set;
 mod number;
 mod random;
+mod refusals;
 mod run;
 mod scenario;
 mod story;
 mod trace;
 mod world;
 
-pub use entry::{Entry, EntryError};
+pub use entry::{Answer, Entry, EntryError};
 pub use number::{MachineNumber, SetNumber};
 pub use run::{MAX_ROUNDS, run};
 pub use scenario::{

@@ -5,6 +5,7 @@ use std::fmt;
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
 use refit_api::conditions::{NewCondition, get, refit};
+use refit_api::vocabulary::refit::annotations::FAILED_UPDATES;
 use refit_api::vocabulary::refit::events::ROLLOUT_BLOCKED;
 
 use crate::coverage::{MAX_WORDS, shortened};
@@ -12,6 +13,8 @@ use crate::effect::{Event, Target};
 
 /// How many names a message lists before it counts the rest.
 const NAMES_SHOWN: usize = 3;
+/// How many machines are looked at for words of their own.
+const MACHINES_ASKED: usize = 10;
 
 /// Why a decision stops where it does.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -25,8 +28,13 @@ pub enum WaitingOn {
     /// The machines of this MachineSet must not be replaced, and they cannot be updated in place. Somebody must do
     /// something.
     MustStay { machine_set: String, why: String },
+    /// The API server refuses what these machines would become. They stay as they are. Somebody must do something.
+    ChangeRefused { machines: Vec<String>, why: String },
     /// Nobody knows yet whether the machines of this MachineSet can be updated in place. They are left alone.
     CoverageUnknown { machine_set: String, why: String },
+    /// The machines of this MachineSet were decided to be updated in place, and now no extension covers the change. They are not
+    /// replaced by themselves. Somebody must do something.
+    Withdrawn { machine_set: String, why: String },
     /// No more machines may become unavailable.
     Availability { available: i64, minimum: i64 },
     /// What is asked for makes no sense, so nothing is changed. Somebody must do something.
@@ -41,6 +49,11 @@ pub enum WaitingOn {
     Unhealthy { machines: Vec<String> },
     /// Machines whose update failed for good use up the budget. Somebody must do something.
     FailedUpdates { machines: Vec<String> },
+    /// Machines whose update failed and that are gone since, on record on this MachineSet, use up the budget. Somebody must do
+    /// something.
+    FailuresOnRecord { machine_set: String, machines: Vec<String> },
+    /// The update of these machines waits for an extension that is not registered any more. Somebody must do something.
+    ExtensionGone { machines: Vec<String>, extension: String, fields: Vec<String> },
     /// Machines that changed their owner and are not yet counted there.
     Acknowledgement { machines: Vec<String> },
     /// Machines that are being updated in place.
@@ -49,8 +62,12 @@ pub enum WaitingOn {
     Deletions { machines: Vec<String> },
     /// Machines that are being created, or have no Node yet.
     Provisioning { machines: Vec<String> },
+    /// The API server refuses what has to be written, and will until somebody changes something.
+    Refused { what: String },
     /// Something must be so before machines are made or taken away.
     Preflight { problems: Vec<String> },
+    /// There are more machines than wanted, and nothing says which of them may go. Somebody must do something.
+    Surplus { machines: i64, wanted: i32 },
     /// Somebody else's turn: a controller or a user has to do what the words say.
     Other { what: String },
 }
@@ -65,12 +82,51 @@ pub struct Answer {
 }
 
 impl WaitingOn {
+    /// The machines that are waited for, in their order.
+    pub fn machines(&self) -> &[String] {
+        match self {
+            Self::Budget { unavailable: machines, .. }
+            | Self::Unhealthy { machines }
+            | Self::FailedUpdates { machines }
+            | Self::Acknowledgement { machines }
+            | Self::Updates { machines }
+            | Self::Deletions { machines }
+            | Self::Provisioning { machines } => machines,
+            // They are gone.
+            Self::FailuresOnRecord { .. }
+            // The reason says all that they would.
+            | Self::ExtensionGone { .. }
+            | Self::Paused
+            | Self::Uncovered { .. }
+            | Self::Undecided { .. }
+            | Self::MustStay { .. }
+            | Self::ChangeRefused { .. }
+            | Self::Withdrawn { .. }
+            | Self::CoverageUnknown { .. }
+            | Self::Availability { .. }
+            | Self::InvalidSpec { .. }
+            | Self::Standstill { .. }
+            | Self::OnDelete { .. }
+            | Self::Refused { .. }
+            | Self::Surplus { .. }
+            | Self::Preflight { .. }
+            | Self::Other { .. } => &[],
+        }
+    }
+
     /// Whether nothing moves until a person does something.
     pub fn is_blocked(&self) -> bool {
         match self {
-            Self::Uncovered { .. } | Self::MustStay { .. } | Self::InvalidSpec { .. } | Self::FailedUpdates { .. } => {
-                true
-            }
+            Self::Uncovered { .. }
+            | Self::MustStay { .. }
+            | Self::ChangeRefused { .. }
+            | Self::Withdrawn { .. }
+            | Self::InvalidSpec { .. }
+            | Self::FailedUpdates { .. }
+            | Self::Refused { .. }
+            | Self::FailuresOnRecord { .. }
+            | Self::ExtensionGone { .. }
+            | Self::Surplus { .. } => true,
             Self::Paused
             | Self::Undecided { .. }
             | Self::CoverageUnknown { .. }
@@ -98,10 +154,18 @@ impl fmt::Display for WaitingOn {
             }
             Self::Undecided { answers } => write!(f, "waiting for an answer{}", said(answers)),
             Self::MustStay { machine_set, why } => {
-                write!(f, "{machine_set} cannot be updated in place and must not be replaced: {why}")
+                write!(f, "{machine_set} cannot be updated in place and must not be replaced: {why}; ")?;
+                f.write_str("take the change back, or allow another policy by refit.dev/in-place")
+            }
+            Self::ChangeRefused { machines: names, why } => {
+                let machines = machines(names);
+                write!(f, "{machines} cannot be changed in place: {why}; change the template, or delete the machine")
             }
             Self::CoverageUnknown { machine_set, why } => {
                 write!(f, "it is not known yet whether {machine_set} can be updated in place: {why}")
+            }
+            Self::Withdrawn { machine_set, why } => {
+                write!(f, "{machine_set} was to be updated in place and is not replaced by itself: {why}")
             }
             Self::Availability { available, minimum } => {
                 write!(f, "no more machines may be unavailable: {available} available, {minimum} required")
@@ -120,29 +184,82 @@ impl fmt::Display for WaitingOn {
             Self::FailedUpdates { machines: names } => {
                 write!(f, "the update of {} failed for good and uses up the budget", machines(names))
             }
+            Self::FailuresOnRecord { machine_set, machines: names } => write!(
+                f,
+                "the update of {} failed, and no other begins: change the template, or take the annotation \
+                 {FAILED_UPDATES} off MachineSet {machine_set} to go on",
+                machines(names)
+            ),
+            Self::ExtensionGone { machines: names, extension, fields } => {
+                let machines = machines(names);
+                write!(
+                    f,
+                    "the update of {machines} waits for extension {extension}, which is not registered any more: "
+                )?;
+                f.write_str("register it again under this name")?;
+                match fields.as_slice() {
+                    [] => Ok(()),
+                    fields => write!(
+                        f,
+                        ", or change the template, forward or back, so that another extension changes {}",
+                        listed(fields)
+                    ),
+                }
+            }
             Self::Acknowledgement { machines: names } => {
                 write!(f, "waiting for {} to be counted by the new owner", machines(names))
             }
             Self::Updates { machines: names } => write!(f, "waiting for the update of {}", machines(names)),
             Self::Deletions { machines: names } => write!(f, "waiting for the deletion of {}", machines(names)),
             Self::Provisioning { machines: names } => write!(f, "waiting for {} to get a node", machines(names)),
+            Self::Surplus { machines, wanted } => write!(
+                f,
+                "there are {machines} machines and {wanted} are wanted, and nothing says which of them may go: delete \
+                 those that you can do without, or set spec.replicas to {machines}"
+            ),
             Self::Preflight { problems } => f.write_str(&problems.join("; ")),
-            Self::InvalidSpec { what } | Self::Other { what } => f.write_str(what),
+            Self::InvalidSpec { what } | Self::Refused { what } | Self::Other { what } => f.write_str(what),
         }
     }
 }
 
-/// The condition that says whether somebody must do something before a rollout goes on, from all that it waits for.
-pub fn blocked(waiting_on: &[WaitingOn]) -> NewCondition {
-    let blocking: Vec<&WaitingOn> = waiting_on.iter().filter(|reason| reason.is_blocked()).collect();
-    let words: Vec<String> = blocking.iter().map(ToString::to_string).collect();
-    let message = shortened(words.join("; "), MAX_WORDS);
-    match blocking.first() {
+/// The condition that says whether somebody must do something before a rollout goes on, and what it waits for. `words` says of
+/// a machine what keeps it, if that is known.
+pub fn blocked(waiting_on: &[WaitingOn], words: impl Fn(&str) -> Option<String>) -> NewCondition {
+    let is_blocked = waiting_on.iter().any(WaitingOn::is_blocked);
+    let told: Vec<&WaitingOn> = waiting_on.iter().filter(|reason| reason.is_blocked() == is_blocked).collect();
+    let message = shortened(once_each(told.iter().map(|reason| with_words(reason, &words))), MAX_WORDS);
+    match told.first() {
         None => refit::rollout_not_blocked(),
-        Some(WaitingOn::FailedUpdates { .. }) => refit::updates_failed(message),
+        Some(_) if !is_blocked => refit::rollout_waiting(message),
+        Some(WaitingOn::FailedUpdates { .. } | WaitingOn::FailuresOnRecord { .. }) => refit::updates_failed(message),
         Some(WaitingOn::InvalidSpec { .. }) => refit::invalid_spec(message),
+        Some(WaitingOn::Refused { .. }) => refit::write_refused(message),
+        Some(WaitingOn::Surplus { .. }) => refit::too_many_machines(message),
+        Some(WaitingOn::ChangeRefused { .. }) => refit::change_refused(message),
+        Some(WaitingOn::ExtensionGone { .. }) => refit::extension_gone(message),
         Some(_) => refit::change_not_covered(message),
     }
+}
+
+/// The reason, and what is known of the first of its machines that is kept by something.
+fn with_words(reason: &WaitingOn, words: impl Fn(&str) -> Option<String>) -> String {
+    let known = reason.machines().iter().take(MACHINES_ASKED).find_map(|name| Some((name, words(name)?)));
+    match (known, reason.machines()) {
+        (None, _) => reason.to_string(),
+        (Some((_, words)), [_]) => format!("{reason} ({words})"),
+        (Some((name, words)), _) => format!("{reason} ({name}: {words})"),
+    }
+}
+
+fn once_each(reasons: impl Iterator<Item = String>) -> String {
+    let mut each: Vec<String> = Vec::new();
+    reasons.for_each(|words| {
+        if !each.contains(&words) {
+            each.push(words)
+        }
+    });
+    each.join("; ")
 }
 
 /// Tells people that a rollout is blocked, when it becomes so or for another reason than before.
@@ -207,7 +324,7 @@ mod tests {
             WaitingOn::Updates { machines: names(&["a"]) },
             WaitingOn::FailedUpdates { machines: names(&["b"]) },
         ];
-        let condition = blocked(&reasons);
+        let condition = blocked(&reasons, |_| None);
         assert_eq!(condition.message, format!("{}; {}", reasons[0], reasons[2]));
         let about = || Target::of_value(&serde_json::Value::Null);
         let event = blocked_event(about(), &condition, &[]).expect("it must be told");
@@ -215,9 +332,92 @@ mod tests {
         let mut told = Vec::new();
         refit_api::conditions::set(&mut told, condition.clone(), None, crate::testing::at(0));
         assert_eq!(blocked_event(about(), &condition, &told), None, "once is enough");
-        let free = blocked(&reasons[1..2]);
+        let free = blocked(&reasons[1..2], |_| None);
         assert_eq!((&*free.reason, blocked_event(about(), &free, &[])), ("NotBlocked", None));
-        assert_eq!(blocked(&[WaitingOn::InvalidSpec { what: "-1".to_owned() }]).reason, "InvalidSpec");
+        assert_eq!(free.message, reasons[1].to_string(), "what is waited for is told, too");
+        assert_eq!(blocked(&[], |_| None).message, "");
+    }
+
+    /// Every reason that there is, and what people read on the MachineDeployment: whether they must act, and why.
+    #[test]
+    fn every_reason_reaches_the_condition() {
+        let what = || "words".to_owned();
+        let answers = || vec![Answer { extension: "can.memory".to_owned(), words: "no".to_owned() }];
+        let cases = [
+            (WaitingOn::Paused, "False NotBlocked: paused"),
+            (
+                WaitingOn::Uncovered { paths: names(&["spec.disk"]), answers: answers() },
+                "True ChangeNotCovered: no extension covers spec.disk (can.memory: no)",
+            ),
+            (WaitingOn::Undecided { answers: answers() }, "False NotBlocked: waiting for an answer (can.memory: no)"),
+            (
+                WaitingOn::MustStay { machine_set: "ms".to_owned(), why: what() },
+                "True ChangeNotCovered: ms cannot be updated in place and must not be replaced: words; take the change back, or allow another policy by refit.dev/in-place",
+            ),
+            (
+                WaitingOn::CoverageUnknown { machine_set: "ms".to_owned(), why: what() },
+                "False NotBlocked: it is not known yet whether ms can be updated in place: words",
+            ),
+            (
+                WaitingOn::Availability { available: 1, minimum: 2 },
+                "False NotBlocked: no more machines may be unavailable: 1 available, 2 required",
+            ),
+            (WaitingOn::InvalidSpec { what: what() }, "True InvalidSpec: words"),
+            (
+                WaitingOn::Standstill { machine_sets: names(&["ms"]) },
+                "False NotBlocked: waiting for ms to stand still, as what is wanted has changed",
+            ),
+            (
+                WaitingOn::OnDelete { machine_sets: names(&["ms"]) },
+                "False NotBlocked: machines of ms change when they are deleted",
+            ),
+            (
+                WaitingOn::Budget { unavailable: names(&["a"]), limit: 1 },
+                "False NotBlocked: waiting for machine a to become available: at most 1 may be unavailable (kept)",
+            ),
+            (
+                WaitingOn::Unhealthy { machines: names(&["a"]) },
+                "False NotBlocked: waiting for machine a to become healthy (kept)",
+            ),
+            (
+                WaitingOn::FailedUpdates { machines: names(&["b", "a"]) },
+                "True UpdatesFailed: the update of machines b and a failed for good and uses up the budget (a: kept)",
+            ),
+            (
+                WaitingOn::ExtensionGone {
+                    machines: names(&["a"]),
+                    extension: "memory".to_owned(),
+                    fields: names(&["spec.memory"]),
+                },
+                "True ExtensionGone: the update of machine a waits for extension memory, which is not registered any more: \
+                 register it again under this name, or change the template, forward or back, so that another extension \
+                 changes spec.memory",
+            ),
+            (
+                WaitingOn::Acknowledgement { machines: names(&["b"]) },
+                "False NotBlocked: waiting for machine b to be counted by the new owner",
+            ),
+            (
+                WaitingOn::Updates { machines: names(&["a"]) },
+                "False NotBlocked: waiting for the update of machine a (kept)",
+            ),
+            (
+                WaitingOn::Deletions { machines: names(&["a"]) },
+                "False NotBlocked: waiting for the deletion of machine a (kept)",
+            ),
+            (
+                WaitingOn::Provisioning { machines: names(&["a"]) },
+                "False NotBlocked: waiting for machine a to get a node (kept)",
+            ),
+            (WaitingOn::Refused { what: what() }, "True WriteRefused: words"),
+            (WaitingOn::Preflight { problems: vec![what()] }, "False NotBlocked: words"),
+            (WaitingOn::Other { what: what() }, "False NotBlocked: words"),
+        ];
+        for (reason, expected) in cases {
+            let condition = blocked(&[reason.clone(), reason], |name| (name == "a").then(|| "kept".to_owned()));
+            let status = if condition.status == refit_api::conditions::Status::True { "True" } else { "False" };
+            assert_eq!(format!("{status} {}: {}", condition.reason, condition.message), expected);
+        }
     }
 
     #[test]

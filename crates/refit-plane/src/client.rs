@@ -2,9 +2,9 @@
 
 use std::path::{Path, PathBuf};
 
-use kube::client::ClientBuilder;
 use kube::config::{KubeConfigOptions, Kubeconfig, KubeconfigError};
 use kube::{Client, Config};
+use refit_controllers::transport::{self, TransportError};
 
 use crate::requests::Requests;
 
@@ -20,7 +20,7 @@ pub enum ClientError {
     #[error("there is neither a kubeconfig nor a cluster around this process")]
     Infer(#[source] Box<kube::config::InferConfigError>),
     #[error("no client can be made")]
-    Client(#[source] Box<kube::Error>),
+    Client(#[source] Box<TransportError>),
 }
 
 /// A client by a kubeconfig; without one, by `KUBECONFIG`, the user's own, or the cluster that the process runs in.
@@ -34,7 +34,7 @@ pub(crate) async fn connect_counted(kubeconfig: Option<&Path>, requests: &Reques
         Some(path) => read(path).await?,
         None => Config::infer().await.map_err(|source| ClientError::Infer(Box::new(source)))?,
     };
-    let builder = ClientBuilder::try_from(config).map_err(|source| ClientError::Client(Box::new(source)))?;
+    let builder = transport::builder(config).map_err(|source| ClientError::Client(Box::new(source)))?;
     Ok(builder.with_layer(requests).build())
 }
 

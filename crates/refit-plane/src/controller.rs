@@ -12,11 +12,12 @@ use refit_controllers::queue::QueueMetrics;
 use refit_controllers::serve::{Check, Pages, serve};
 use refit_hooks::metrics::HookMetrics;
 use tokio::net::TcpListener;
+use tokio::time::Instant;
 
 use crate::client::{ClientError, connect};
 use crate::signals::Signals;
 use crate::task::Task;
-use crate::workers::{instance, options};
+use crate::workers::options;
 
 /// The Lease that a leader holds.
 pub const LEASE: &str = "refit-controller-leader";
@@ -64,14 +65,20 @@ pub async fn run(options_: ControllerOptions, say: impl Fn(&str)) -> Result<(), 
     queues.register(&mut registry);
     hooks.register(&mut registry);
     let options = options(queues, hooks);
-    let clock = options.clock;
-    let controllers = Controllers::start(client.clone(), options);
-    controllers.workload_metrics().register(&mut registry);
+    let (clock, identity) = (options.clock, options.instance.clone());
+    let mut candidate = leader_elect
+        .then(|| Candidate::new(client.clone(), &lease_namespace, LEASE, identity, Timing::default(), clock));
+    // Before anything is listed: what is listed by who leads already need not be listed again.
+    let leads = match &mut candidate {
+        Some(candidate) => candidate.try_acquire().await,
+        None => true,
+    };
+    let mut since = Instant::now();
+    let controllers = Controllers::start(client, options);
+    controllers.register(&mut registry);
     let servers = serve_all([(health, "health", healthy(&controllers)), (metrics, "metrics", shown(registry))], &say);
     let servers = servers.await?;
-    let mut candidate =
-        leader_elect.then(|| Candidate::new(client, &lease_namespace, LEASE, instance(), Timing::default(), clock));
-    if let Some(candidate) = &mut candidate {
+    if let Some(candidate) = candidate.as_mut().filter(|_| !leads) {
         say("waiting to lead");
         tokio::select! {
             () = candidate.acquire() => {}
@@ -80,9 +87,11 @@ pub async fn run(options_: ControllerOptions, say: impl Fn(&str)) -> Result<(), 
                 return Ok(());
             }
         }
+        // Others have acted until now, and what is known may not say so yet.
+        since = Instant::now();
     }
     say("working");
-    let controllers = Task::spawn(|ended| controllers.run(ended.wait()));
+    let controllers = Task::spawn(|ended| controllers.run_since(Some(since), ended.wait()));
     let is_lost = tokio::select! {
         () = signals.next() => false,
         () = keep(&mut candidate) => true,
@@ -116,11 +125,12 @@ async fn keep(candidate: &mut Option<Candidate>) {
     }
 }
 
-/// Lives for as long as it answers. A process that waits to lead is ready once it has listed everything.
+/// Lives for as long as its loops go round. A process that waits to lead is ready once it has listed everything.
 fn healthy(controllers: &Controllers) -> Pages {
-    let readiness = controllers.readiness();
+    let (liveness, readiness) = (controllers.liveness(), controllers.readiness());
+    let alive: Check = Arc::new(move || liveness.check());
     let ready: Check = Arc::new(move || readiness.check());
-    Pages { healthy: Some(Arc::new(|| Ok(()))), ready: Some(ready), ..Pages::default() }
+    Pages { healthy: Some(alive), ready: Some(ready), ..Pages::default() }
 }
 
 fn shown(registry: Registry) -> Pages {

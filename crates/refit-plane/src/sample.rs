@@ -3,6 +3,7 @@
 use kube::Client;
 use kube::api::{Api, DynamicObject, Patch, PatchParams};
 use kube::core::{ApiResource, GroupVersionKind};
+use refit_api::vocabulary::refit::annotations::{IN_PLACE, REPLACE_AFTER};
 use serde_json::{Value, json};
 
 /// Who makes the objects here.
@@ -22,6 +23,8 @@ pub struct Workers {
     pub replicas: i32,
     /// `Prefer`, `Require` or `Never`; none: the default.
     pub policy: Option<&'static str>,
+    /// How long extensions must leave a change uncovered before machines are replaced for it; none: the default.
+    pub replace_after: Option<&'static str>,
     pub max_surge: Value,
     pub max_unavailable: Value,
     pub host: Host,
@@ -50,6 +53,7 @@ impl Default for Workers {
             namespace: "default".to_owned(),
             replicas: 3,
             policy: None,
+            replace_after: None,
             max_surge: json!(0),
             max_unavailable: json!(1),
             host: Host::default(),
@@ -120,8 +124,9 @@ impl Workers {
             "template": { "metadata": { "labels": labels }, "spec": machine },
         });
         let mut object = self.object("cluster.x-k8s.io/v1beta2", "MachineDeployment", WORKERS, spec);
-        if let Some(policy) = self.policy {
-            object["metadata"]["annotations"] = json!({ refit_api::vocabulary::refit::annotations::IN_PLACE: policy });
+        let annotations = [(IN_PLACE, self.policy), (REPLACE_AFTER, self.replace_after)];
+        for (key, value) in annotations.into_iter().filter_map(|(key, value)| Some((key, value?))) {
+            object["metadata"]["annotations"][key] = json!(value);
         }
         object
     }

@@ -139,21 +139,33 @@ impl Workers {
 
 /// What controllers need to reach extensions and workload clusters over the network.
 pub(crate) fn options(queues: QueueMetrics, hooks: HookMetrics) -> Options {
-    let transport = TlsTransport::new(ClientIdentity::none()).boxed();
+    let (transport, chance) = (TlsTransport::new(ClientIdentity::none()).boxed(), Chance::from_system());
     Options {
         extensions: Extensions::new(HookClient::new(transport, hooks)),
         connector: by_kubeconfig(),
         settings: Settings::default(),
         clock: Clock::from_system(),
-        chance: Chance::from_system(),
-        instance: instance(),
+        instance: instance(&chance),
+        chance,
         metrics: queues,
     }
 }
 
-/// Tells this process from others: the host, and the process on it.
-pub(crate) fn instance() -> String {
+/// Tells this process from others: the host, something random, and the process on it. Pods that share the network of a host
+/// share its name, and are all process 1.
+pub(crate) fn instance(chance: &Chance) -> String {
     let host = std::fs::read_to_string("/etc/hostname").unwrap_or_default();
     let host = host.trim();
-    format!("{}-{}", if host.is_empty() { "refit" } else { host }, std::process::id())
+    let host = if host.is_empty() { "refit" } else { host };
+    format!("{host}-{:016x}-{}", chance.number(), std::process::id())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn two_processes_with_one_host_name_and_one_number_are_not_the_same() {
+        assert_ne!(instance(&Chance::from_system()), instance(&Chance::from_system()));
+    }
 }

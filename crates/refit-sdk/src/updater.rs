@@ -60,7 +60,8 @@ pub enum Progress {
 
 /// Why a machine could not be updated, for people. It reaches conditions and logs: no secrets in it.
 ///
-/// It is not the end: the controller asks again, and the update runs again.
+/// It says that nothing is at work on the host any more: the controller asks again, a few times, and meanwhile the machine may be
+/// given another target. While something outside still goes on, say [`Progress::InProgress`].
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct UpdateFailure(pub String);

@@ -3,7 +3,6 @@
 #[cfg(test)]
 mod tests;
 
-use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
 use kube::ResourceExt;
 
 use super::cluster_name::{label_with_cluster, validate_as_label};
@@ -13,6 +12,7 @@ use super::rollout::{validate_int_or_percent, validate_rolling_update};
 use super::{Admission, FieldError, FieldPath, Verdict};
 use crate::cluster::{MachineDeployment, MachineDeploymentRolloutStrategy, MachineDeploymentRolloutStrategyType};
 use crate::policy::validate_rollout_annotations;
+use crate::resource::is_default;
 use crate::vocabulary::labels;
 
 impl Admission for MachineDeployment {
@@ -52,16 +52,11 @@ impl Admission for MachineDeployment {
     }
 }
 
-/// What the bounds of a rollout are when the user does not say. A strategy that never replaces has no use for surge.
+/// Fills in the bounds of a rollout that the user does not give.
 fn default_strategy(strategy: &mut MachineDeploymentRolloutStrategy) {
-    let (max_surge, max_unavailable) = match (strategy.type_, strategy.fallback) {
-        (MachineDeploymentRolloutStrategyType::OnDelete, _) => return,
-        (MachineDeploymentRolloutStrategyType::InPlace, None) => (0, 1),
-        (MachineDeploymentRolloutStrategyType::InPlace, Some(_))
-        | (MachineDeploymentRolloutStrategyType::RollingUpdate, _) => (1, 0),
-    };
-    strategy.rolling_update.max_surge.get_or_insert(IntOrString::Int(max_surge));
-    strategy.rolling_update.max_unavailable.get_or_insert(IntOrString::Int(max_unavailable));
+    if strategy.type_ != MachineDeploymentRolloutStrategyType::OnDelete {
+        strategy.rolling_update = strategy.bounds();
+    }
 }
 
 fn validate_strategy(strategy: &MachineDeploymentRolloutStrategy) -> Vec<FieldError> {
@@ -69,6 +64,23 @@ fn validate_strategy(strategy: &MachineDeploymentRolloutStrategy) -> Vec<FieldEr
     let mut errors = validate_rolling_update(&strategy.rolling_update, &path.child("rollingUpdate"));
     if strategy.fallback.is_some() && strategy.type_ != MachineDeploymentRolloutStrategyType::InPlace {
         errors.push(path.child("fallback").forbidden("only the strategy InPlace has a fallback"));
+    }
+    errors.extend(validate_fallback_bounds(strategy, &path.child("fallbackRollingUpdate")));
+    errors
+}
+
+/// The bounds of a fallback need one. Together with those that they leave out, they leave it room to move.
+fn validate_fallback_bounds(strategy: &MachineDeploymentRolloutStrategy, path: &FieldPath) -> Vec<FieldError> {
+    if is_default(&strategy.fallback_rolling_update) {
+        return Vec::new();
+    }
+    if strategy.fallback.is_none() {
+        return vec![path.forbidden("there is no fallback; set fallback to RollingUpdate")];
+    }
+    let mut errors = validate_rolling_update(&strategy.fallback_rolling_update, path);
+    if errors.is_empty() && !validate_rolling_update(&strategy.fallback_bounds(), path).is_empty() {
+        let detail = "with what is unset taken from rollingUpdate, maxSurge and maxUnavailable would both be 0";
+        errors.push(path.invalid(&strategy.fallback_rolling_update, detail));
     }
     errors
 }

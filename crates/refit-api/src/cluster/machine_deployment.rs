@@ -96,11 +96,36 @@ pub struct MachineDeploymentRolloutStrategy {
     #[serde(rename = "type", default)]
     #[schemars(!default)]
     pub type_: MachineDeploymentRolloutStrategyType,
-    /// How fast a rolling update may go.
+    /// How fast a rolling update may go. Under `InPlace`: how fast machines are updated in place.
     #[serde(default, skip_serializing_if = "is_default")]
     pub rolling_update: MachineDeploymentRolloutStrategyRollingUpdate,
     /// What to do under `InPlace` with a change that no extension covers. Unset: nothing, and say so.
     pub fallback: Option<InPlaceFallback>,
+    /// How fast the fallback of `InPlace` may replace machines. What is unset is as in `rollingUpdate`.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub fallback_rolling_update: MachineDeploymentRolloutStrategyRollingUpdate,
+}
+
+impl MachineDeploymentRolloutStrategy {
+    /// How fast machines change. What the user does not say is filled in here and nowhere else: admission may not be
+    /// installed. A rolling update makes a new machine first. A strategy that updates in place has no use for another machine.
+    pub fn bounds(&self) -> MachineDeploymentRolloutStrategyRollingUpdate {
+        let (max_surge, max_unavailable) = match self.type_ {
+            MachineDeploymentRolloutStrategyType::InPlace => (0, 1),
+            MachineDeploymentRolloutStrategyType::RollingUpdate | MachineDeploymentRolloutStrategyType::OnDelete => {
+                (1, 0)
+            }
+        };
+        self.rolling_update.or(MachineDeploymentRolloutStrategyRollingUpdate {
+            max_surge: Some(IntOrString::Int(max_surge)),
+            max_unavailable: Some(IntOrString::Int(max_unavailable)),
+        })
+    }
+
+    /// How fast machines are replaced that cannot be updated in place.
+    pub fn fallback_bounds(&self) -> MachineDeploymentRolloutStrategyRollingUpdate {
+        self.fallback_rolling_update.or(self.bounds())
+    }
 }
 
 /// The strategies by which a change reaches the Machines.
@@ -127,6 +152,16 @@ pub struct MachineDeploymentRolloutStrategyRollingUpdate {
     /// How many Machines, or what part of them, may exist beyond the number wanted.
     #[schemars(with = "Option<schema::IntOrString>")]
     pub max_surge: Option<IntOrString>,
+}
+
+impl MachineDeploymentRolloutStrategyRollingUpdate {
+    /// These bounds, and those of `other` where they say nothing.
+    fn or(&self, other: Self) -> Self {
+        Self {
+            max_unavailable: self.max_unavailable.clone().or(other.max_unavailable),
+            max_surge: self.max_surge.clone().or(other.max_surge),
+        }
+    }
 }
 
 /// How unhealthy Machines are replaced.

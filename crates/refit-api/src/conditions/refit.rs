@@ -10,9 +10,24 @@ pub fn rollout_not_blocked() -> NewCondition {
     NewCondition::new(types::ROLLOUT_BLOCKED, Status::False, reasons::NOT_BLOCKED)
 }
 
+/// On the same: nobody has to act, and this is what it waits for.
+pub fn rollout_waiting(message: impl Into<Cow<'static, str>>) -> NewCondition {
+    rollout_not_blocked().with_message(message)
+}
+
+/// On the same: the API server refuses what has to be written. The message has its words.
+pub fn write_refused(message: impl Into<Cow<'static, str>>) -> NewCondition {
+    NewCondition::new(types::ROLLOUT_BLOCKED, Status::True, reasons::WRITE_REFUSED).with_message(message)
+}
+
 /// On the same: no extension covers every change, and replacing is not allowed. The message says which changes.
 pub fn change_not_covered(message: impl Into<Cow<'static, str>>) -> NewCondition {
     NewCondition::new(types::ROLLOUT_BLOCKED, Status::True, reasons::CHANGE_NOT_COVERED).with_message(message)
+}
+
+/// On the same: the API server refuses what machines would become. The message names them, with its words.
+pub fn change_refused(message: impl Into<Cow<'static, str>>) -> NewCondition {
+    NewCondition::new(types::ROLLOUT_BLOCKED, Status::True, reasons::CHANGE_REFUSED).with_message(message)
 }
 
 /// On the same: the machines whose update failed use up the budget. The message names them.
@@ -23,6 +38,16 @@ pub fn updates_failed(message: impl Into<Cow<'static, str>>) -> NewCondition {
 /// On the same: what is asked for makes no sense, so nothing is changed. The message says what to change.
 pub fn invalid_spec(message: impl Into<Cow<'static, str>>) -> NewCondition {
     NewCondition::new(types::ROLLOUT_BLOCKED, Status::True, reasons::INVALID_SPEC).with_message(message)
+}
+
+/// On the same: updates wait for an extension that is not registered any more. The message says which, and what to do.
+pub fn extension_gone(message: impl Into<Cow<'static, str>>) -> NewCondition {
+    NewCondition::new(types::ROLLOUT_BLOCKED, Status::True, reasons::EXTENSION_GONE).with_message(message)
+}
+
+/// On the same: there are more machines than wanted, and nothing says which of them may go. The message says what to do.
+pub fn too_many_machines(message: impl Into<Cow<'static, str>>) -> NewCondition {
+    NewCondition::new(types::ROLLOUT_BLOCKED, Status::True, reasons::TOO_MANY_MACHINES).with_message(message)
 }
 
 /// On a MachineSet: nothing is done to the number of its Machines, as was asked for. The message is the value of the annotation
@@ -61,8 +86,13 @@ mod tests {
         check(&[
             (rollout_not_blocked(), "refit.dev/RolloutBlocked=False NotBlocked"),
             (change_not_covered("spec.memory"), "refit.dev/RolloutBlocked=True ChangeNotCovered: spec.memory"),
+            (change_refused("no such hosts"), "refit.dev/RolloutBlocked=True ChangeRefused: no such hosts"),
             (updates_failed("Machine a"), "refit.dev/RolloutBlocked=True UpdatesFailed: Machine a"),
             (invalid_spec("-1"), "refit.dev/RolloutBlocked=True InvalidSpec: -1"),
+            (rollout_waiting("an update"), "refit.dev/RolloutBlocked=False NotBlocked: an update"),
+            (write_refused("forbidden"), "refit.dev/RolloutBlocked=True WriteRefused: forbidden"),
+            (extension_gone("memory"), "refit.dev/RolloutBlocked=True ExtensionGone: memory"),
+            (too_many_machines("4"), "refit.dev/RolloutBlocked=True TooManyMachines: 4"),
             (held("17"), "refit.dev/Held=True OnHold: 17"),
             (update_not_failed(), "refit.dev/UpdateFailed=False NotFailed"),
             (update_retries_exhausted("no disk"), "refit.dev/UpdateFailed=True RetriesExhausted: no disk"),

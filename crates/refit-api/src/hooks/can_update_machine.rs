@@ -129,4 +129,8 @@ impl HookResponse for CanUpdateMachineResponse {
     fn message(&self) -> &str {
         &self.message
     }
+
+    fn set_message(&mut self, message: String) {
+        self.message = message;
+    }
 }

@@ -131,4 +131,8 @@ impl HookResponse for CanUpdateMachineSetResponse {
     fn message(&self) -> &str {
         &self.message
     }
+
+    fn set_message(&mut self, message: String) {
+        self.message = message;
+    }
 }

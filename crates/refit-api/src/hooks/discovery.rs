@@ -74,6 +74,10 @@ impl HookResponse for DiscoveryResponse {
     fn message(&self) -> &str {
         &self.message
     }
+
+    fn set_message(&mut self, message: String) {
+        self.message = message;
+    }
 }
 
 /// A handler, as its extension describes it.

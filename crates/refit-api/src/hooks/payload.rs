@@ -42,6 +42,9 @@ pub trait HookResponse: Serialize + DeserializeOwned + JsonSchema {
     /// How the call went, in words. Empty when the extension has nothing to say.
     fn message(&self) -> &str;
 
+    /// Says it in other words.
+    fn set_message(&mut self, message: String);
+
     /// Refuses every status but success. Nothing else in the response counts before this was asked.
     fn check_status(&self) -> Result<(), StatusError> {
         let message = self.message().to_owned();

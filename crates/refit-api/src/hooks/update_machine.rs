@@ -129,6 +129,10 @@ impl HookResponse for UpdateMachineResponse {
     fn message(&self) -> &str {
         &self.message
     }
+
+    fn set_message(&mut self, message: String) {
+        self.message = message;
+    }
 }
 
 /// No constructor makes a negative number; one that a peer sent is not passed on either, because Go reads it as done.

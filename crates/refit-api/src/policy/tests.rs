@@ -69,11 +69,12 @@ fn a_duration_beyond_all_measure_is_refused() {
 }
 
 #[test]
-fn update_retries_is_an_integer_not_below_zero() {
-    for (text, number) in [("0", 0), ("3", 3)] {
-        check_read(UPDATE_RETRIES, text, RolloutPolicy { update_retries: Some(number), ..Default::default() });
+fn update_retries_is_an_integer_not_below_zero_or_unlimited() {
+    use UpdateRetries::{Limited, Unlimited};
+    for (text, retries) in [("0", Limited(0)), ("3", Limited(3)), ("unlimited", Unlimited)] {
+        check_read(UPDATE_RETRIES, text, RolloutPolicy { update_retries: Some(retries), ..Default::default() });
     }
-    for text in ["", "-1", "1.5", "many", "4294967296"] {
+    for text in ["", "-1", "1.5", "many", "Unlimited", "4294967296"] {
         check_refused(UPDATE_RETRIES, text);
     }
 }
@@ -151,8 +152,16 @@ fn in_place_strategy_requires_unless_it_has_a_fallback() {
 #[test]
 fn the_cluster_fills_in_what_the_object_leaves_out() {
     let object = RolloutPolicy { keep_originals: Some(false), ..Default::default() };
-    let cluster = RolloutPolicy { keep_originals: Some(true), update_retries: Some(2), ..Default::default() };
-    let expected = RolloutPolicy { keep_originals: Some(false), update_retries: Some(2), ..Default::default() };
+    let cluster = RolloutPolicy {
+        keep_originals: Some(true),
+        update_retries: Some(UpdateRetries::Limited(2)),
+        ..Default::default()
+    };
+    let expected = RolloutPolicy {
+        keep_originals: Some(false),
+        update_retries: Some(UpdateRetries::Limited(2)),
+        ..Default::default()
+    };
     assert_eq!(object.or(cluster), expected);
     assert!(!object.or(cluster).keeps_originals());
     assert!(RolloutPolicy::default().keeps_originals());

@@ -20,9 +20,10 @@ pub enum Why {
     /// The object is not what the decision was made for. To be looked at again, at once.
     #[error("it has changed meanwhile: {words}")]
     Stale { words: String },
-    /// Whatever is sent again will be refused again, until somebody changes something. The words are for people.
+    /// Whatever is sent again will be refused again, until somebody changes something. The words are for people; the fields are
+    /// those that the server names.
     #[error("refused: {words}")]
-    Refused { words: String },
+    Refused { code: u16, words: String, fields: Vec<String> },
     /// Nobody knows whether it was carried out. To be tried again later.
     #[error("{words}")]
     Transient { words: String },
@@ -44,7 +45,7 @@ impl Failure {
     pub(super) fn of_operations(target: &Target, error: &kube::Error) -> Self {
         let failure = Self::of(target, error);
         match (error, failure.why) {
-            (kube::Error::Api(status), Why::Refused { words })
+            (kube::Error::Api(status), Why::Refused { words, .. })
                 if status.code == StatusCode::UNPROCESSABLE_ENTITY.as_u16() && causes(status).is_empty() =>
             {
                 Self { why: Why::Stale { words }, ..failure }
@@ -65,7 +66,10 @@ impl Why {
             StatusCode::TOO_MANY_REQUESTS | StatusCode::REQUEST_TIMEOUT | StatusCode::UNAUTHORIZED => {
                 Self::Transient { words }
             }
-            code if code.is_client_error() => Self::Refused { words },
+            code if code.is_client_error() => {
+                let fields = causes(status).iter().map(|cause| cause.field.clone()).collect();
+                Self::Refused { code: code.as_u16(), words, fields }
+            }
             _ => Self::Transient { words },
         }
     }
@@ -87,7 +91,7 @@ mod tests {
 
     use super::*;
 
-    fn check(code: u16, fields: &[&str], uid: Option<&str>, expected: fn(String) -> Why) {
+    fn check(code: u16, fields: &[&str], uid: Option<&str>, expected: impl Fn(String) -> Why) {
         let causes: Vec<_> = fields.iter().map(|field| json!({ "field": field })).collect();
         let status = json!({ "code": code, "message": "words", "details": { "causes": causes } });
         let status = serde_json::from_value(status).expect("it must be a status");
@@ -102,20 +106,23 @@ mod tests {
         assert_eq!(failure.why, expected("words".to_owned()), "{code} {fields:?} {uid:?}");
     }
 
+    fn refused(code: u16, fields: &[&str], words: String) -> Why {
+        Why::Refused { code, words, fields: fields.iter().map(|&field| field.to_owned()).collect() }
+    }
+
     #[test]
     fn failures_are_sorted_by_what_to_do_about_them() {
         let stale = |words| Why::Stale { words };
-        let refused = |words| Why::Refused { words };
         let transient = |words| Why::Transient { words };
         check(409, &[], Some("u"), stale);
         check(404, &[], Some("u"), stale);
-        check(404, &[], None, refused);
+        check(404, &[], None, |words| refused(404, &[], words));
         check(422, &["metadata.uid"], Some("u"), stale);
-        check(422, &["metadata.uid", "spec.x"], Some("u"), refused);
-        check(422, &["spec.x"], Some("u"), refused);
-        check(422, &[], Some("u"), refused);
-        check(403, &[], Some("u"), refused);
-        check(400, &[], Some("u"), refused);
+        check(422, &["metadata.uid", "spec.x"], Some("u"), |words| refused(422, &["metadata.uid", "spec.x"], words));
+        check(422, &["spec.x"], Some("u"), |words| refused(422, &["spec.x"], words));
+        check(422, &[], Some("u"), |words| refused(422, &[], words));
+        check(403, &[], Some("u"), |words| refused(403, &[], words));
+        check(400, &[], Some("u"), |words| refused(400, &[], words));
         check(401, &[], Some("u"), transient);
         check(429, &[], Some("u"), transient);
         check(500, &[], Some("u"), transient);

@@ -5,24 +5,42 @@
 use kube::api::{Api, DeleteParams, DynamicObject, Patch as Body, PatchParams, Preconditions};
 use kube::core::{ObjectMeta, Request};
 use kube::{Client, Resource};
-use refit_plan::effect::{Apply, Delete, Part, Patch, Target};
+use refit_plan::effect::{Apply, Delete, Part, Patch, Target, Write};
 use serde::Deserialize;
 use serde_json::{Value, json};
+use tokio::time::Instant;
 
 use super::failure::Failure;
 use crate::cache::{Written, api_resource, version_of};
 
-/// Server-side apply, by force. `is_rehearsal`: the server says what would happen, and nothing does.
-pub(super) async fn apply(client: Client, apply: &Apply, is_rehearsal: bool) -> Result<Written, Failure> {
-    let params = PatchParams { dry_run: is_rehearsal, ..PatchParams::apply(apply.manager).force() };
+/// Whether the server does what it is asked, or only says what would come of it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Run {
+    InEarnest,
+    /// `dryRun=All`: admission and validation take place, and nothing is stored.
+    Dry,
+}
+
+/// A write that can be rehearsed.
+pub(super) async fn write(client: Client, write: &Write, run: Run) -> Result<Written, Failure> {
+    match write {
+        Write::Apply(it) => apply(client, it, run).await,
+        Write::Patch(it) => patch(client, it, run).await,
+    }
+}
+
+/// Server-side apply, by force.
+pub(super) async fn apply(client: Client, apply: &Apply, run: Run) -> Result<Written, Failure> {
+    let params = PatchParams { dry_run: run == Run::Dry, ..PatchParams::apply(apply.manager).force() };
     let target = &apply.target;
     let request = request(target).patch(&target.name, &params, &Body::Apply(&with_uid(apply)));
     send(client, target, request).await.map_err(|error| Failure::of(target, &error))
 }
 
 /// A patch with its preconditions.
-pub(super) async fn patch(client: Client, patch: &Patch) -> Result<Written, Failure> {
-    let params = PatchParams { field_manager: Some(Patch::MANAGER.to_owned()), ..PatchParams::default() };
+pub(super) async fn patch(client: Client, patch: &Patch, run: Run) -> Result<Written, Failure> {
+    let field_manager = Some(Patch::MANAGER.to_owned());
+    let params = PatchParams { field_manager, dry_run: run == Run::Dry, ..PatchParams::default() };
     let target = &patch.target;
     let body = match &patch.operations {
         Some(operations) => Body::Json(json_patch(operations)),
@@ -102,5 +120,5 @@ async fn send(
 }
 
 fn written(target: &Target, metadata: &ObjectMeta) -> Written {
-    Written::Version { target: target.clone(), version: version_of(metadata) }
+    Written::Version { target: target.clone(), version: version_of(metadata), at: Instant::now() }
 }

@@ -6,16 +6,18 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard};
 use std::time::Duration;
 
 use kube::Resource;
-use kube::runtime::watcher::Event;
-use tokio::sync::watch;
+use refit_plan::reading::Unreadable;
+use tokio::sync::{Notify, watch};
 use tokio::task::JoinHandle;
-use tokio::time::timeout;
+use tokio::time::{Instant, timeout};
 
 use super::ObjectKey;
+use super::event::{Event, Undecodable};
 use super::feed::Feed;
 use super::index::Index;
-use super::store::{Change, Store};
+use super::store::{Change, Progress, Store};
 use crate::chance::Chance;
+use crate::heart::Heart;
 
 /// Who is told of every change. It must not block, and must not subscribe.
 pub type Subscriber<K> = Box<dyn Fn(&Change<K>) + Send + Sync>;
@@ -30,8 +32,12 @@ struct Shared<K> {
     store: RwLock<Store<K>>,
     /// Locked for as long as a change is told, so that all subscribers are told of all changes in their order.
     audience: Mutex<Audience<K>>,
-    /// The version of the store after each event was told; nothing before the first list is complete.
-    progress: watch::Sender<Option<u64>>,
+    /// What the store has seen, after each event was told; nothing before the first list is complete.
+    progress: watch::Sender<Option<Progress>>,
+    /// Somebody wants a new list.
+    renew: Notify,
+    /// Of the loop that takes events in and tells subscribers.
+    heart: Heart,
 }
 
 /// Who is told, and by which watch. One that was ended may have an event in its hands still; it is not told.
@@ -77,6 +83,8 @@ impl<K: Resource + Clone + Debug + Send + Sync + 'static> Informer<K> {
             store: RwLock::new(Store::new(indexes)),
             audience: Mutex::new(Audience { watch: 0, subscribers: Vec::new() }),
             progress: watch::Sender::new(None),
+            renew: Notify::new(),
+            heart: Heart::default(),
         };
         Self { shared: Arc::new(shared), task: Arc::default() }
     }
@@ -90,13 +98,36 @@ impl<K: Resource + Clone + Debug + Send + Sync + 'static> Informer<K> {
     /// Begins to list and to watch after [`pause`](Self::pause).
     pub(super) fn resume(&self, feed: Feed<K>, chance: Chance) {
         let (target, watch) = (Arc::clone(&self.shared), self.shared.audience().watch);
-        let task = tokio::spawn(async move { feed.run(&chance, |event| target.take(watch, event)).await });
+        let task = tokio::spawn(async move {
+            let (beating, resource) = (target.heart.start(), feed.resource().to_owned());
+            feed.run(&chance, beating, &target.renew, |event| target.take(watch, &resource, event)).await;
+        });
         self.task.replace(Some(task));
     }
 
     /// The object of this name.
     pub fn get(&self, key: &ObjectKey) -> Option<Arc<K>> {
         self.store().get(key).cloned()
+    }
+
+    /// The object of this name, or why nobody knows what it says now.
+    pub fn read(&self, key: &ObjectKey) -> Result<Option<Arc<K>>, Unreadable> {
+        let store = self.store();
+        let problem = store.undecodable_of(key).map(|undecodable| undecodable.unreadable("an object"));
+        problem.map_or_else(|| Ok(store.get(key).cloned()), Err)
+    }
+
+    /// An object that may be meant and cannot be decoded. `is_meant` is shown what is known of it, and what was known
+    /// of it before.
+    pub fn doubt(&self, is_meant: impl Fn(&Undecodable, Option<&K>) -> bool) -> Option<Undecodable> {
+        let store = self.store();
+        let mut all = store.undecodable();
+        all.find(|(one, before)| is_meant(one, before.map(|it| &**it))).map(|(one, _)| one.clone())
+    }
+
+    /// How many objects cannot be decoded.
+    pub fn undecodable(&self) -> usize {
+        self.store().undecodable().count()
     }
 
     /// All objects, in the order of their names.
@@ -140,7 +171,28 @@ impl<K: Resource + Clone + Debug + Send + Sync + 'static> Informer<K> {
 
     /// Waits until a write that got this version has been seen, at most for `limit`. Whether it has.
     pub async fn wait_seen(&self, version: u64, limit: Duration) -> bool {
-        self.wait(limit, |_, seen| seen.is_some_and(|seen| seen >= version)).await
+        self.wait(limit, |_, seen| seen.is_some_and(|seen| seen.is_live && seen.version >= version)).await
+    }
+
+    /// The same for a write that was answered at a time: a list that was asked for after that has seen it, too, whatever
+    /// became of the object and of the versions of the server.
+    pub(super) async fn wait_written(&self, version: u64, at: Instant, limit: Duration) -> bool {
+        let has_seen = |seen: Progress| (seen.is_live && seen.version >= version) || seen.asked > at;
+        self.wait(limit, |_, seen| seen.is_some_and(has_seen)).await
+    }
+
+    /// Waits for a list that was asked for after this time, at most for `limit`, and asks for one. Whether there is one.
+    pub async fn wait_as_new_as(&self, time: Instant, limit: Duration) -> bool {
+        let is_new = |seen: Option<Progress>| seen.is_some_and(|seen| seen.asked > time);
+        if !is_new(*self.shared.progress.borrow()) {
+            self.shared.renew.notify_one();
+        }
+        self.wait(limit, |_, seen| is_new(seen)).await
+    }
+
+    /// For how long the loop that takes events in has been stuck, if it is.
+    pub fn stuck_for(&self) -> Option<Duration> {
+        self.shared.heart.stuck_for()
     }
 
     /// Waits until no object with this uid has the name, at most for `limit`. Whether that is so.
@@ -149,9 +201,9 @@ impl<K: Resource + Clone + Debug + Send + Sync + 'static> Informer<K> {
         self.wait(limit, |store, version| version.is_some() && is_gone(store)).await
     }
 
-    async fn wait(&self, limit: Duration, is_so: impl Fn(&Store<K>, Option<u64>) -> bool) -> bool {
+    async fn wait(&self, limit: Duration, is_so: impl Fn(&Store<K>, Option<Progress>) -> bool) -> bool {
         let mut progress = self.shared.progress.subscribe();
-        let seen = progress.wait_for(|version| is_so(&self.store(), *version));
+        let seen = progress.wait_for(|seen| is_so(&self.store(), *seen));
         matches!(timeout(limit, seen).await, Ok(Ok(_)))
     }
 
@@ -167,20 +219,21 @@ impl<K> Shared<K> {
 }
 
 impl<K: Resource> Shared<K> {
-    fn take(&self, watch: u64, event: Event<K>) {
+    fn take(&self, watch: u64, resource: &str, event: Event<K>) {
         let audience = self.audience();
         if audience.watch != watch {
             return;
         }
-        let (changes, version) = {
+        let (changes, progress) = {
             let mut store = self.store.write().unwrap_or_else(PoisonError::into_inner);
-            let is_listing = matches!(event, Event::Init | Event::InitApply(_));
+            complain(&store, resource, &event);
+            let is_listing = matches!(event, Event::Init { .. } | Event::InitApply(_));
             let changes = store.take(event);
-            (changes, store.version().filter(|_| !is_listing))
+            (changes, store.progress().filter(|_| !is_listing))
         };
         audience.tell(&changes);
-        if version.is_some() {
-            self.progress.send_replace(version);
+        if progress.is_some() {
+            self.progress.send_replace(progress);
         }
     }
 
@@ -198,6 +251,22 @@ impl<K> Audience<K> {
         for change in changes {
             self.subscribers.iter().for_each(|(name, subscriber)| tell(name, subscriber, change));
         }
+    }
+}
+
+/// Says once of each state of an object that it cannot be decoded.
+fn complain<K: Resource>(store: &Store<K>, resource: &str, event: &Event<K>) {
+    let (Event::Apply(Err(one)) | Event::InitApply(Err(one))) = event else { return };
+    if store.undecodable_of(&one.key).is_none_or(|known| known.version != one.version) {
+        let (namespace, name, version) = (&one.key.namespace, &one.key.name, &one.version);
+        tracing::error!(
+            resource,
+            namespace,
+            name,
+            version,
+            problem = one.why,
+            "the object cannot be decoded: nothing is decided about it, nor about its owners, until it is mended"
+        );
     }
 }
 

@@ -25,6 +25,7 @@ use super::informer::Informer;
 use super::provided::Provided;
 use super::providers::Providers;
 use super::sight::{Sight, Written};
+use super::watched::Watched;
 use crate::chance::Chance;
 
 /// Group and kind.
@@ -48,12 +49,13 @@ pub struct Cache {
     pub secrets: Informer<PartialObjectMeta<Secret>>,
     providers: Arc<Providers>,
     sights: Arc<Mutex<BTreeMap<KindName, Arc<dyn Sight>>>>,
+    watched: Watched,
 }
 
 impl Cache {
     /// Begins to watch all kinds that are ours. Must be called inside a tokio runtime.
     pub fn start(client: &Client, chance: &Chance) -> Self {
-        let starting = Starting { client, chance, sights: Arc::default() };
+        let starting = Starting { client, chance, sights: Arc::default(), watched: Watched::default() };
         let definitions = starting.metadata(None);
         Self {
             clusters: starting.own(vec![Index::REFERENCE]),
@@ -75,6 +77,7 @@ impl Cache {
             definitions,
             secrets: starting.metadata(Some(labels::CLUSTER_NAME)),
             sights: starting.sights,
+            watched: starting.watched,
         }
     }
 
@@ -83,6 +86,7 @@ impl Cache {
     pub fn provider(&self, resource: &ApiResource) -> Informer<Provided> {
         let (informer, is_new) = self.providers.informer(resource, &self.definitions);
         if is_new {
+            self.watched.add(&resource.plural, &informer);
             remember(&self.sights, (resource.group.clone(), resource.kind.clone()), informer.clone());
         }
         informer
@@ -117,6 +121,17 @@ impl Cache {
             && self.secrets.is_ready()
     }
 
+    /// Waits until everything that is watched has been listed by a request that was made after this time, at most for
+    /// `limit`. Whether it has. What was listed before that is listed anew.
+    pub async fn wait_as_new_as(&self, time: Instant, limit: Duration) -> bool {
+        self.watched.wait_as_new_as(time, limit).await
+    }
+
+    /// All informers, for who looks after the process.
+    pub fn watched(&self) -> Watched {
+        self.watched.clone()
+    }
+
     /// Waits until what was written has been seen, at most for `limit`. Gives what has not. What nobody watches need not
     /// be waited for.
     pub async fn has_seen(&self, written: Vec<Written>, limit: Duration) -> Vec<Written> {
@@ -142,12 +157,14 @@ struct Starting<'a> {
     client: &'a Client,
     chance: &'a Chance,
     sights: Arc<Mutex<BTreeMap<KindName, Arc<dyn Sight>>>>,
+    watched: Watched,
 }
 
 impl Starting<'_> {
     fn own<K: CustomKind + Debug + Send + Sync>(&self, indexes: Vec<Index<K>>) -> Informer<K> {
         let informer = Informer::start(Feed::of(Api::all(self.client.clone())), indexes, self.chance.clone());
         let definition = K::DEFINITION;
+        self.watched.add(definition.plural, &informer);
         remember(&self.sights, (definition.group.to_owned(), definition.kind.to_owned()), informer.clone());
         informer
     }
@@ -162,7 +179,9 @@ impl Starting<'_> {
             Some(label) => Feed::labelled(api, label),
             None => Feed::of(api),
         };
-        Informer::start(feed, vec![Index::CLUSTER], self.chance.clone())
+        let informer = Informer::start(feed, vec![Index::CLUSTER], self.chance.clone());
+        self.watched.add(&K::plural(&()), &informer);
+        informer
     }
 }
 

@@ -13,6 +13,7 @@ use futures::FutureExt;
 use futures::future::BoxFuture;
 use kube::Resource;
 use refit_plan::effect::Target;
+use tokio::time::Instant;
 
 use super::{Informer, ObjectKey};
 use crate::queue;
@@ -23,8 +24,8 @@ pub const SEEN_LIMIT: Duration = Duration::from_secs(2);
 /// What a write came to.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Written {
-    /// The object has this version now.
-    Version { target: Target, version: u64 },
+    /// The object has this version, which the server answered with at this time.
+    Version { target: Target, version: u64, at: Instant },
     /// The object is gone.
     Gone { target: Target },
 }
@@ -47,7 +48,7 @@ impl<K: Resource + Clone + Debug + Send + Sync + 'static> Sight for Informer<K> 
         match written {
             // What nobody watches need not be waited for.
             _ if !self.is_watching() => std::future::ready(true).boxed(),
-            Written::Version { version, .. } => self.wait_seen(*version, limit).boxed(),
+            Written::Version { version, at, .. } => self.wait_written(*version, *at, limit).boxed(),
             Written::Gone { target } => {
                 let key = ObjectKey::new(target.namespace.clone().unwrap_or_default(), target.name.clone());
                 async move { self.wait_gone(&key, target.uid.as_deref().unwrap_or_default(), limit).await }.boxed()

@@ -4,8 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use kube::Resource;
-use kube::runtime::watcher::Event;
+use tokio::time::Instant;
 
+use super::event::{Event, Item, Undecodable, item_version};
 use super::index::Index;
 use super::{ObjectKey, version_of};
 
@@ -21,11 +22,34 @@ pub(super) struct Store<K> {
     indexes: Vec<Index<K>>,
     /// By index and value.
     entries: BTreeMap<(&'static str, String), BTreeSet<ObjectKey>>,
-    /// What the list that is under way has brought so far.
-    listed: Option<BTreeSet<ObjectKey>>,
-    /// The highest version of the list and of what came after it.
+    /// Objects whose present state cannot be decoded. What was known of them before stays among `objects`.
+    undecodable: BTreeMap<ObjectKey, Box<Undecodable>>,
+    /// The list that is under way.
+    listing: Option<Listing>,
+    /// The version of the list, or the highest of what came after it.
     version: u64,
-    is_listed: bool,
+    /// When the last list was asked for that is complete.
+    asked: Option<Instant>,
+    /// Whether what happens is heard.
+    is_live: bool,
+}
+
+/// A list that is under way.
+struct Listing {
+    asked: Instant,
+    /// What it has brought so far.
+    keys: BTreeSet<ObjectKey>,
+}
+
+/// What a store has seen.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Progress {
+    /// Everything up to this version.
+    pub version: u64,
+    /// Everything that was written before this.
+    pub asked: Instant,
+    /// Whether what happens is heard. If not, versions may be those of a server that was restored since.
+    pub is_live: bool,
 }
 
 impl<K> Clone for Change<K> {
@@ -53,8 +77,8 @@ impl<K> Change<K> {
 
 impl<K: Resource> Store<K> {
     pub fn new(indexes: Vec<Index<K>>) -> Self {
-        let (objects, entries) = (BTreeMap::new(), BTreeMap::new());
-        Self { objects, indexes, entries, listed: None, version: 0, is_listed: false }
+        let (objects, entries, undecodable) = (BTreeMap::new(), BTreeMap::new(), BTreeMap::new());
+        Self { objects, indexes, entries, undecodable, listing: None, version: 0, asked: None, is_live: false }
     }
 
     pub fn get(&self, key: &ObjectKey) -> Option<&Arc<K>> {
@@ -71,15 +95,26 @@ impl<K: Resource> Store<K> {
         keys.into_iter().flatten().filter_map(|key| self.objects.get(key)).cloned().collect()
     }
 
-    /// The highest version that was seen since the last list; nothing before the first.
-    pub fn version(&self) -> Option<u64> {
-        self.is_listed.then_some(self.version)
+    /// What has been seen; nothing before the first list is complete.
+    pub fn progress(&self) -> Option<Progress> {
+        self.asked.map(|asked| Progress { version: self.version, asked, is_live: self.is_live })
+    }
+
+    /// The objects whose present state cannot be decoded, each with what was known of it before.
+    pub fn undecodable(&self) -> impl Iterator<Item = (&Undecodable, Option<&Arc<K>>)> {
+        self.undecodable.iter().map(|(key, undecodable)| (&**undecodable, self.objects.get(key)))
+    }
+
+    /// The object of this name, if its present state cannot be decoded.
+    pub fn undecodable_of(&self, key: &ObjectKey) -> Option<&Undecodable> {
+        self.undecodable.get(key).map(|undecodable| &**undecodable)
     }
 
     /// Forgets everything, as before the first list. Gives what is gone by it.
     pub fn clear(&mut self) -> Vec<Change<K>> {
         self.entries.clear();
-        (self.listed, self.version, self.is_listed) = (None, 0, false);
+        self.undecodable.clear();
+        (self.listing, self.version, self.asked, self.is_live) = (None, 0, None, false);
         let objects = std::mem::take(&mut self.objects).into_values();
         objects.map(|old| Change { old: Some(old), new: None }).collect()
     }
@@ -87,33 +122,50 @@ impl<K: Resource> Store<K> {
     /// Takes an event in. Gives what it changed, in order.
     pub fn take(&mut self, event: Event<K>) -> Vec<Change<K>> {
         match event {
-            Event::Init => {
-                self.listed = Some(BTreeSet::new());
+            Event::Init { asked } => {
+                self.listing = Some(Listing { asked, keys: BTreeSet::new() });
                 self.version = 0;
                 Vec::new()
             }
-            Event::InitApply(object) => {
-                if let Some(listed) = &mut self.listed {
-                    listed.insert(ObjectKey::of(&object));
+            Event::InitApply(item) => {
+                if let Some(listing) = &mut self.listing {
+                    listing.keys.insert(key_of(&item));
                 }
-                self.put(object)
+                self.put_item(item, Origin::List)
             }
-            Event::InitDone => {
-                self.is_listed = true;
+            Event::InitDone { version } => {
+                self.pass(&version);
+                self.is_live = true;
                 self.drop_unlisted()
             }
             // A watch goes forward; what is older was told before, and may be about an object that is gone.
-            Event::Apply(object) if version_of(object.meta()) < self.version => Vec::new(),
-            Event::Apply(object) => self.put(object),
-            Event::Delete(object) => self.delete(&object),
+            Event::Apply(item) if number(item_version(&item)) < self.version => Vec::new(),
+            Event::Apply(item) => self.put_item(item, Origin::Watch),
+            Event::Delete(item) => self.delete(&item),
+            Event::Bookmark { version } => {
+                self.pass(&version);
+                Vec::new()
+            }
+            Event::Lost | Event::Resumed => {
+                self.is_live = matches!(event, Event::Resumed);
+                Vec::new()
+            }
         }
     }
 
-    fn put(&mut self, object: K) -> Vec<Change<K>> {
-        self.pass(&object);
+    fn put_item(&mut self, item: Item<K>, origin: Origin) -> Vec<Change<K>> {
+        self.pass(item_version(&item));
+        match item {
+            Ok(object) => self.put(object, origin),
+            Err(undecodable) => self.doubt(undecodable),
+        }
+    }
+
+    fn put(&mut self, object: K, origin: Origin) -> Vec<Change<K>> {
         let key = ObjectKey::of(&object);
+        self.undecodable.remove(&key);
         let old = self.objects.get(&key);
-        let is_known = old.is_some_and(|old| is_same(&**old, &object) && is_as_new(&**old, &object));
+        let is_known = old.is_some_and(|old| is_same(&**old, &object) && origin.is_known(&**old, &object));
         if is_known {
             return Vec::new();
         }
@@ -126,23 +178,41 @@ impl<K: Resource> Store<K> {
         gone.into_iter().chain([Change { old, new: Some(new) }]).collect()
     }
 
-    fn delete(&mut self, object: &K) -> Vec<Change<K>> {
-        self.pass(object);
-        let key = ObjectKey::of(object);
-        if !self.objects.get(&key).is_some_and(|known| is_same(&**known, object)) {
+    /// Notes that nobody knows what the object says now. Another object of the same name is gone by it.
+    fn doubt(&mut self, undecodable: Box<Undecodable>) -> Vec<Change<K>> {
+        let (key, uid) = (undecodable.key.clone(), undecodable.uid.clone());
+        let is_another = self.objects.get(&key).is_some_and(|known| known.meta().uid != uid);
+        self.undecodable.insert(key.clone(), undecodable);
+        let gone = is_another.then(|| self.remove(&key)).flatten();
+        gone.map(|old| Change { old: Some(old), new: None }).into_iter().collect()
+    }
+
+    fn delete(&mut self, item: &Item<K>) -> Vec<Change<K>> {
+        self.pass(item_version(item));
+        let key = key_of(item);
+        let uid = match item {
+            Ok(object) => &object.meta().uid,
+            Err(undecodable) => &undecodable.uid,
+        };
+        if self.undecodable.get(&key).is_some_and(|known| known.uid == *uid) {
+            self.undecodable.remove(&key);
+        }
+        if self.objects.get(&key).is_none_or(|known| known.meta().uid != *uid) {
             return Vec::new();
         }
         self.remove(&key).map(|old| Change { old: Some(old), new: None }).into_iter().collect()
     }
 
     fn drop_unlisted(&mut self) -> Vec<Change<K>> {
-        let Some(listed) = self.listed.take() else { return Vec::new() };
-        let gone: Vec<ObjectKey> = self.objects.keys().filter(|key| !listed.contains(*key)).cloned().collect();
+        let Some(Listing { asked, keys }) = self.listing.take() else { return Vec::new() };
+        self.asked = Some(asked);
+        self.undecodable.retain(|key, _| keys.contains(key));
+        let gone: Vec<ObjectKey> = self.objects.keys().filter(|key| !keys.contains(*key)).cloned().collect();
         gone.iter().filter_map(|key| self.remove(key)).map(|old| Change { old: Some(old), new: None }).collect()
     }
 
-    fn pass(&mut self, object: &K) {
-        self.version = self.version.max(version_of(object.meta()));
+    fn pass(&mut self, version: &str) {
+        self.version = self.version.max(number(version));
     }
 
     fn insert(&mut self, key: ObjectKey, object: &Arc<K>) {
@@ -164,6 +234,37 @@ impl<K: Resource> Store<K> {
         }
         Some(object)
     }
+}
+
+/// Where an object was told.
+#[derive(Clone, Copy)]
+enum Origin {
+    /// A list says what there is. Versions that are lower than before are those of a server that was restored.
+    List,
+    /// A watch may repeat what was told before.
+    Watch,
+}
+
+impl Origin {
+    /// Whether the object says nothing new.
+    fn is_known<K: Resource>(self, known: &K, object: &K) -> bool {
+        match self {
+            // One that was restored gives out the same versions once more.
+            Self::List => known.meta() == object.meta(),
+            Self::Watch => is_as_new(known, object),
+        }
+    }
+}
+
+fn key_of<K: Resource>(item: &Item<K>) -> ObjectKey {
+    match item {
+        Ok(object) => ObjectKey::of(object),
+        Err(undecodable) => undecodable.key.clone(),
+    }
+}
+
+fn number(version: &str) -> u64 {
+    version.parse().unwrap_or(0)
 }
 
 fn values<K>(indexes: &[Index<K>], object: &K) -> Vec<(&'static str, String)> {

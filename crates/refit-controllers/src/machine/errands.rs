@@ -1,6 +1,8 @@
 //! What a decision cannot do itself: asking extensions, draining, looking at volumes. The result goes into the memory.
 
+use refit_api::hooks::{HookResponse, UpdateMachineResponse};
 use refit_hooks::chain;
+use refit_hooks::extensions::CallError;
 use refit_plan::machine::{Answer, Drain, DrainState, Errand, Observed, Volumes, VolumesState};
 
 use super::{Shared, drain, volumes};
@@ -12,11 +14,11 @@ impl Shared {
     pub(super) async fn run_errand(&self, key: &ObjectKey, observed: &Observed, workload: &Workload, errand: Errand) {
         let uid = observed.machine.metadata.uid.as_ref();
         match errand {
-            Errand::Ask { call, request } => {
+            Errand::Ask { call, about, request } => {
                 let namespace = self.shell.namespace(&key.namespace);
                 let response = self.shell.extensions.update_machine(&call.updater, &namespace, *request).await;
-                let response = response.map_err(|error| error.own_words());
-                let answer = Answer { call, at: self.shell.clock.now(), response };
+                let response = response.or_else(|error| failed(&error));
+                let answer = Answer { call, about, at: self.shell.clock.now(), response };
                 self.memories.note(key, uid, |memory| memory.answer = Some(answer));
             }
             Errand::Drain { node } => {
@@ -47,6 +49,11 @@ impl Shared {
         let inspected = volumes::inspect(&self.shell, observed, connected, node).await;
         inspected.unwrap_or_else(|error| VolumesState::Failed { why: chain(&error) })
     }
+}
+
+/// That an extension failed is an answer, too: the try is over then. Without one it may still be at work.
+fn failed(error: &CallError) -> Result<UpdateMachineResponse, String> {
+    error.answered_failure().map(UpdateMachineResponse::failed).ok_or_else(|| error.own_words())
 }
 
 const NOT_CONNECTED: &str = "there is no connection to the workload cluster";

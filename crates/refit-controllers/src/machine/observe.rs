@@ -11,6 +11,7 @@ use refit_api::vocabulary::refit::annotations::UPDATE_PLAN;
 use refit_plan::coverage::{ContentHash, MachineSetObjects};
 use refit_plan::machine::{External, NodeSeen, Observed, Updaters};
 use refit_plan::machine_set::clone::{Template, is_made_of};
+use refit_plan::reading::Unreadable;
 
 use super::targets::Targets;
 use super::{Shared, triggers};
@@ -25,8 +26,13 @@ pub(super) enum Seen {
     NoCluster {
         name: String,
     },
+    /// It cannot be read as it is now, or what belongs to it cannot.
+    Unreadable(Unreadable),
     Machine(Box<Observed>, Workload),
 }
+
+/// Who a Machine belongs to.
+type Owners = (Option<MachineSet>, Option<MachineDeployment>);
 
 /// What the MachineSet of a Machine wants it to be.
 struct Wanted {
@@ -62,12 +68,19 @@ impl Wanted {
 impl Shared {
     pub(super) async fn observe(self: &Arc<Self>, key: &ObjectKey) -> Seen {
         let cache = &self.shell.cache;
-        let Some(machine) = cache.machines.get(key) else { return Seen::Gone };
+        let machine = match cache.machines.read(key) {
+            Ok(Some(machine)) => machine,
+            Ok(None) => return Seen::Gone,
+            Err(problem) => return Seen::Unreadable(problem),
+        };
         let cluster_key = ObjectKey::new(key.namespace.clone(), machine.spec.cluster_name.clone());
-        let Some(cluster) = cache.clusters.get(&cluster_key) else { return Seen::NoCluster { name: cluster_key.name } };
+        let (cluster, owners) = (cache.clusters.read(&cluster_key), self.owners(key, &machine));
+        let (cluster, machine_set, machine_deployment) = match (cluster, owners) {
+            (Ok(Some(cluster)), Ok((set, deployment))) => (cluster, set, deployment),
+            (Ok(None), _) => return Seen::NoCluster { name: cluster_key.name },
+            (Err(problem), _) | (_, Err(problem)) => return Seen::Unreadable(problem),
+        };
         let workload = self.shell.workloads.get(&cluster_key);
-        let machine_set = self.machine_set(key, &machine);
-        let machine_deployment = machine_set.as_ref().and_then(|set| self.machine_deployment(key, set));
         let (control_plane, infrastructure, bootstrap) = tokio::join!(
             self.external(key, cluster.spec.control_plane_ref.as_ref()),
             self.external(key, Some(&machine.spec.infrastructure_ref)),
@@ -140,22 +153,39 @@ impl Shared {
         Some(Wanted { set, infrastructure, bootstrap })
     }
 
-    fn machine_set(&self, key: &ObjectKey, machine: &Machine) -> Option<MachineSet> {
-        let owners = machine.metadata.owner_references.as_deref().unwrap_or_default();
-        let owner = owners::find(owners, OwnerKind { group: GROUP, kind: "MachineSet" })?;
-        let set = self.shell.cache.machine_sets.get(&ObjectKey::new(key.namespace.clone(), owner.name.clone()))?;
-        Some(MachineSet { metadata: slim(&set.metadata), spec: set.spec.clone(), status: set.status.clone() })
+    fn owners(&self, key: &ObjectKey, machine: &Machine) -> Result<Owners, Unreadable> {
+        let set = self.machine_set(key, machine)?;
+        let deployment = match &set {
+            Some(set) => self.machine_deployment(key, set)?,
+            None => None,
+        };
+        Ok((set, deployment))
     }
 
-    fn machine_deployment(&self, key: &ObjectKey, set: &MachineSet) -> Option<MachineDeployment> {
+    fn machine_set(&self, key: &ObjectKey, machine: &Machine) -> Result<Option<MachineSet>, Unreadable> {
+        let owners = machine.metadata.owner_references.as_deref().unwrap_or_default();
+        let owner = owners::find(owners, OwnerKind { group: GROUP, kind: "MachineSet" });
+        let Some(owner) = owner else { return Ok(None) };
+        let set = self.shell.cache.machine_sets.read(&ObjectKey::new(key.namespace.clone(), owner.name.clone()))?;
+        let slimmed = |set: Arc<MachineSet>| MachineSet {
+            metadata: slim(&set.metadata),
+            spec: set.spec.clone(),
+            status: set.status.clone(),
+        };
+        Ok(set.map(slimmed))
+    }
+
+    fn machine_deployment(&self, key: &ObjectKey, set: &MachineSet) -> Result<Option<MachineDeployment>, Unreadable> {
         let owners = set.metadata.owner_references.as_deref().unwrap_or_default();
-        let owner = owners::find(owners, OwnerKind { group: GROUP, kind: "MachineDeployment" })?;
+        let owner = owners::find(owners, OwnerKind { group: GROUP, kind: "MachineDeployment" });
+        let Some(owner) = owner else { return Ok(None) };
         let key = ObjectKey::new(key.namespace.clone(), owner.name.clone());
-        self.shell.cache.machine_deployments.get(&key).map(|found| MachineDeployment {
+        let slimmed = |found: Arc<MachineDeployment>| MachineDeployment {
             metadata: slim(&found.metadata),
             spec: found.spec.clone(),
             status: found.status.clone(),
-        })
+        };
+        Ok(self.shell.cache.machine_deployments.read(&key)?.map(slimmed))
     }
 
     fn active_control_plane_machines(&self, key: &ObjectKey, cluster: &Cluster) -> usize {

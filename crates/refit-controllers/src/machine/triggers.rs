@@ -27,8 +27,9 @@ pub(super) fn subscribe(shared: &Arc<Shared>) {
     cache.clusters.subscribe(NAME, told(weak(), Shared::cluster_changed));
     cache.machine_sets.subscribe(NAME, told(weak(), Shared::machine_set_changed));
     cache.machine_deployments.subscribe(NAME, told(weak(), Shared::machine_deployment_changed));
-    let extensions = |shared: &Shared, _: &Change<_>| shared.extensions_changed();
-    cache.extension_configs.subscribe(NAME, told(weak(), extensions));
+    let extensions = weak();
+    let changed = move || extensions.upgrade().iter().for_each(|shared| shared.extensions_changed());
+    shared.shell.extensions.listen(Box::new(changed));
     let (nodes, connections) = (weak(), weak());
     shared.shell.workloads.listen(Listener {
         node: Box::new(move |cluster, change| nodes.upgrade().iter().for_each(|it| it.node_changed(cluster, change))),
@@ -63,9 +64,10 @@ impl Shared {
         }
     }
 
-    /// Replicas and marks change with every step of a rollout; they are nothing to its Machines.
+    /// Replicas and marks change with every step of a rollout; they are nothing to its Machines. Whose it is says what they are
+    /// compared with: one that was set free and is adopted again has Machines that nobody has looked at meanwhile.
     fn machine_set_changed(&self, change: &Change<MachineSet>) {
-        if has_changed(change, |set| (set.spec.template.clone(), revision(set), is_deleting(set))) {
+        if has_changed(change, machine_set_facts) {
             let uid = change.either().and_then(|set| set.metadata.uid.clone()).unwrap_or_default();
             self.add_all(&self.shell.cache.machines.by(BY_OWNER, &uid));
         }
@@ -127,6 +129,11 @@ fn cluster_facts(cluster: &Cluster) -> impl PartialEq + use<> {
     let initialized = initialized.map(|condition| condition.status.clone());
     let annotations = cluster.metadata.annotations.clone();
     (cluster.spec.clone(), cluster.status.initialization.clone(), initialized, annotations, is_deleting(cluster))
+}
+
+fn machine_set_facts(set: &MachineSet) -> impl PartialEq + use<> {
+    let owners = set.metadata.owner_references.clone().unwrap_or_default();
+    (set.spec.template.clone(), revision(set), owners, is_deleting(set))
 }
 
 fn revision<K: Resource>(object: &K) -> Option<String> {

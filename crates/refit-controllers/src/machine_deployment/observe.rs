@@ -6,12 +6,14 @@ use std::sync::Arc;
 use jiff::Timestamp;
 use refit_api::cluster::{Cluster, ContractVersionedObjectReference, Machine, MachineDeployment, MachineSet};
 use refit_api::hooks::RawObject;
+use refit_api::rollout::MachineRollout;
 use refit_api::selector::{Selector, SelectorError};
-use refit_plan::coverage::{ContentHash, Coverage};
-use refit_plan::machine_deployment::decide::{Observed, Template};
+use refit_plan::coverage::{ContentHash, Coverage, Scope};
+use refit_plan::machine_deployment::decide::{MachinesMadeFrom, Observed, Template};
 use refit_plan::reading::{Listed, Read, Unreadable};
+use refit_plan::waiting::WaitingOn;
 
-use crate::cache::{BY_CLUSTER, BY_OWNER, Cache, namespaced};
+use crate::cache::{BY_CLUSTER, BY_OWNER, Cache, ObjectKey, namespaced};
 use crate::context::Context;
 
 /// What was seen in one moment. The decision borrows it.
@@ -23,32 +25,54 @@ pub(super) struct Snapshot {
     /// Why there is no list of anything.
     unreadable: Option<Unreadable>,
     templates: Vec<Template>,
+    made_from: Vec<MachinesMadeFrom>,
     pub answers: BTreeMap<ContentHash, Coverage>,
+    told: Vec<WaitingOn>,
+    /// Nothing: the API server does not have the kind.
+    rollouts: Option<Vec<Arc<MachineRollout>>>,
+    /// Who has given them.
+    pub registered: Option<ContentHash>,
 }
 
 impl Snapshot {
     pub async fn of(context: &Context, deployment: &MachineDeployment) -> Self {
         let cache = &context.cache;
+        let uid = deployment.metadata.uid.as_deref().unwrap_or_default();
         let (sets, machines, unreadable) = match Selector::from_field(Some(&deployment.spec.selector)) {
             Ok(selector) => {
                 let sets = machine_sets(cache, deployment, &selector);
                 let machines = machines(cache, &sets, &selector);
-                (sets, machines, None)
+                let own: Vec<&MachineSet> = sets.iter().map(|set| &**set).collect();
+                let doubt = cache.doubt_of_deployment(deployment, &own, &selector);
+                (sets, machines, doubt)
             }
             Err(error) => (Vec::new(), Vec::new(), Some(unreadable(&error))),
         };
+        let templates = templates(context, deployment, &sets).await;
+        // Before the answers: those of others are forgotten after that has changed.
+        let registered = registered(context, deployment);
         Self {
+            registered,
             now: context.clock.now(),
             random: context.chance.number(),
-            templates: templates(context, deployment, &sets).await,
+            made_from: made_from(context, &sets, &templates).await,
+            templates,
             sets,
             machines,
             unreadable,
             answers: context.answers.all(),
+            told: context.reasons.of_others(&ObjectKey::of(deployment)),
+            rollouts: cache.machine_rollouts.is_ready().then(|| cache.machine_rollouts.by(BY_OWNER, uid)),
         }
     }
 
-    pub fn observed<'a>(&'a self, deployment: &'a MachineDeployment, cluster: &'a Cluster) -> Observed<'a> {
+    /// Borrows what was seen. The MachineRollouts are borrowed one by one, in `rollouts`.
+    pub fn observed<'a>(
+        &'a self,
+        deployment: &'a MachineDeployment,
+        cluster: &'a Cluster,
+        rollouts: &'a [&'a MachineRollout],
+    ) -> Observed<'a> {
         Observed {
             now: self.now,
             random: self.random,
@@ -57,8 +81,17 @@ impl Snapshot {
             machine_sets: self.listed(&self.sets),
             machines: self.listed(&self.machines),
             templates: &self.templates,
+            made_from: &self.made_from,
             answers: &self.answers,
+            told: &self.told,
+            rollouts: self.rollouts.is_some().then_some(rollouts),
+            registered: self.registered.clone(),
         }
+    }
+
+    /// The MachineRollouts that were seen.
+    pub fn rollouts(&self) -> Vec<&MachineRollout> {
+        self.rollouts.iter().flatten().map(|rollout| &**rollout).collect()
     }
 
     fn listed<'a, K>(&self, all: &'a [Arc<K>]) -> Listed<&'a K> {
@@ -67,6 +100,12 @@ impl Snapshot {
             None => Listed::All(all.iter().map(|object| &**object).collect()),
         }
     }
+}
+
+/// Which extensions are registered for the namespace, if that is known.
+pub(super) fn registered(context: &Context, deployment: &MachineDeployment) -> Option<ContentHash> {
+    let namespace = context.namespace(deployment.metadata.namespace.as_deref().unwrap_or_default());
+    context.extensions.fingerprint(Scope::MachineSet, &namespace).ok()
 }
 
 fn unreadable(error: &SelectorError) -> Unreadable {
@@ -105,6 +144,26 @@ async fn templates(context: &Context, deployment: &MachineDeployment, sets: &[Ar
         templates.push(Template { reference, read });
     }
     templates
+}
+
+/// What the machines of MachineSets were made from whose templates are missing.
+async fn made_from(context: &Context, sets: &[Arc<MachineSet>], templates: &[Template]) -> Vec<MachinesMadeFrom> {
+    let mut made = Vec::new();
+    for template in templates.iter().filter(|template| template.read.is_missing()) {
+        for set in sets.iter().filter(|set| refers_to(set, &template.reference)) {
+            made.push(MachinesMadeFrom {
+                machine_set: set.metadata.name.clone().unwrap_or_default(),
+                reference: template.reference.clone(),
+                template: context.made_from(set, &template.reference).await,
+            });
+        }
+    }
+    made
+}
+
+fn refers_to(set: &MachineSet, template: &ContractVersionedObjectReference) -> bool {
+    let spec = &set.spec.template.spec;
+    spec.infrastructure_ref == *template || spec.bootstrap.config_ref.as_ref() == Some(template)
 }
 
 fn references(deployment: &MachineDeployment, sets: &[Arc<MachineSet>]) -> Vec<ContractVersionedObjectReference> {

@@ -95,7 +95,7 @@ impl Memory {
     pub fn rehearsed(&self) -> BTreeMap<String, Rehearsed> {
         let is_good = |(at, made): &(Instant, Rehearsed)| match made.outcome {
             Outcome::Accepted => true,
-            Outcome::Refused { .. } => at.elapsed() < REFUSAL_LIFETIME,
+            Outcome::Refused { .. } | Outcome::Unanswered { .. } => at.elapsed() < REFUSAL_LIFETIME,
         };
         let good = self.rehearsed.iter().filter(|(_, made)| is_good(made));
         good.map(|(machine, (_, made))| (machine.clone(), made.clone())).collect()

@@ -20,12 +20,12 @@ use serde_json::Value;
 use super::memory::Memory;
 use crate::cache::{BY_ORPHANED, BY_OWNER, Cache, ObjectKey, namespaced};
 use crate::context::Context;
-use crate::providers::ListedKind;
+use crate::providers::Kinds;
 
 /// What the decision looks at. Nothing without a Cluster.
 pub(super) async fn observe(context: &Context, set: &MachineSet, memory: &Memory) -> Option<Observed> {
     let (cache, namespace) = (&context.cache, set.metadata.namespace.as_deref().unwrap_or_default());
-    let cluster = cache.clusters.get(&ObjectKey::new(namespace, &set.spec.cluster_name))?;
+    let cluster = cache.clusters.read(&ObjectKey::new(namespace, &set.spec.cluster_name)).ok()??;
     // Before the Machines: then the Machine of each that is seen here is seen, too.
     let provider_objects = provider_objects(cache, set).await;
     let control_plane = match &cluster.spec.control_plane_ref {
@@ -46,12 +46,16 @@ pub(super) async fn observe(context: &Context, set: &MachineSet, memory: &Memory
     })
 }
 
-/// Asks extensions about the change to the MachineSet that machines move to, or takes what they have said.
+/// Asks extensions about the change to the MachineSet that machines move to, or takes what they have said. What is shown of
+/// both is what the MachineDeployment shows.
 pub(super) async fn ask(context: &Context, observed: &mut Observed) {
     let (set, Some(target)) = (&observed.machine_set, &mut observed.move_target) else { return };
     let Read::Found(to) = &target.machine_set else { return };
-    let objects = (objects(set, &observed.templates), objects(to, &target.templates));
-    let (Some(old), Some(new)) = objects else { return };
+    let objects = (context.machine_set_objects(set).await, objects(to, &target.templates));
+    let (Some(old), Some(new)) = objects else {
+        target.verdict = Some(Accepted::Undecided { answers: Vec::new() });
+        return;
+    };
     target.verdict = match about(old, new) {
         Ok(ask) => Some(Accepted::from(&answer(context, &ask, set).await)),
         Err(error) => {
@@ -94,8 +98,12 @@ fn objects(set: &MachineSet, templates: &SetTemplates) -> Option<MachineSetObjec
 
 fn deployment(cache: &Cache, namespace: &str, set: &MachineSet) -> Read<MachineDeployment> {
     let name = set.metadata.labels.as_ref().and_then(|own| own.get(labels::DEPLOYMENT_NAME));
-    let found = name.and_then(|name| cache.machine_deployments.get(&ObjectKey::new(namespace, name)));
-    found.map_or(Read::Missing, |found| Read::Found(found.as_ref().clone()))
+    let Some(name) = name else { return Read::Missing };
+    match cache.machine_deployments.read(&ObjectKey::new(namespace, name)) {
+        Ok(Some(found)) => Read::Found(found.as_ref().clone()),
+        Ok(None) => Read::Missing,
+        Err(problem) => Read::Unreadable(problem),
+    }
 }
 
 async fn provider_objects(cache: &Cache, set: &MachineSet) -> ProviderObjects {
@@ -123,10 +131,14 @@ async fn templates(context: &Context, namespace: &str, set: &MachineSet) -> SetT
 
 async fn move_target(context: &Context, namespace: &str, set: &MachineSet, memory: &Memory) -> Option<MoveTarget> {
     let name = handover_of(set).move_to?;
-    let Some(to) = context.cache.machine_sets.get(&ObjectKey::new(namespace, name)) else {
-        let nothing = SetTemplates { infrastructure: Read::Missing, bootstrap: None };
-        let rehearsed = BTreeMap::new();
-        return Some(MoveTarget { machine_set: Read::Missing, templates: nothing, verdict: None, rehearsed });
+    let without = |machine_set| {
+        let templates = SetTemplates { infrastructure: Read::Missing, bootstrap: None };
+        Some(MoveTarget { machine_set, templates, verdict: None, rehearsed: BTreeMap::new() })
+    };
+    let to = match context.cache.machine_sets.read(&ObjectKey::new(namespace, name)) {
+        Ok(Some(to)) => to,
+        Ok(None) => return without(Read::Missing),
+        Err(problem) => return without(Read::Unreadable(problem)),
     };
     Some(MoveTarget {
         templates: templates(context, namespace, &to).await,
@@ -143,11 +155,14 @@ async fn machines(cache: &Cache, set: &MachineSet, memory: &Memory) -> Listed<Ob
             return Listed::Unreadable(Unreadable { what: "machines".to_owned(), why: error.to_string() });
         }
     };
+    if let Some(problem) = cache.doubt_of_machines(set, &selector) {
+        return Listed::Unreadable(problem);
+    }
     let (mut kinds, is_compared) = (Kinds::new(cache), memory.is_of(set));
     let mut observed = Vec::new();
     for machine in candidates(cache, set) {
         if machine.metadata.labels.as_ref().is_some_and(|labels| selector.matches(labels)) {
-            let mut found = kinds.observe(machine).await;
+            let mut found = observe_machine(&mut kinds, machine).await;
             found.is_synced = is_compared && memory.is_synced(&found);
             observed.push(found);
         }
@@ -165,37 +180,12 @@ fn candidates(cache: &Cache, set: &MachineSet) -> Vec<Arc<Machine>> {
     found
 }
 
-/// The kinds that Machines refer to, each looked up once.
-struct Kinds<'a> {
-    cache: &'a Cache,
-    known: BTreeMap<(String, String), Result<ListedKind, Unreadable>>,
-}
-
-impl<'a> Kinds<'a> {
-    fn new(cache: &'a Cache) -> Self {
-        Self { cache, known: BTreeMap::new() }
-    }
-
-    async fn observe(&mut self, machine: Arc<Machine>) -> ObservedMachine {
-        let namespace = machine.metadata.namespace.as_deref().unwrap_or_default();
-        let infrastructure = self.read(namespace, &machine.spec.infrastructure_ref).await;
-        let bootstrap = match &machine.spec.bootstrap.config_ref {
-            Some(reference) => Some(self.read(namespace, reference).await),
-            None => None,
-        };
-        ObservedMachine { infrastructure, bootstrap, is_synced: false, machine }
-    }
-
-    async fn read(&mut self, namespace: &str, reference: &ContractVersionedObjectReference) -> Arc<Read<Value>> {
-        let name = (reference.api_group.clone(), reference.kind.clone());
-        if !self.known.contains_key(&name) {
-            let listed = self.cache.listed_kind(reference).await;
-            self.known.insert(name.clone(), listed);
-        }
-        match self.known.get(&name) {
-            Some(Ok(listed)) => listed.get(namespace, &reference.name),
-            Some(Err(problem)) => Read::Unreadable(problem.clone()).into(),
-            None => Read::Missing.into(),
-        }
-    }
+async fn observe_machine(kinds: &mut Kinds<'_>, machine: Arc<Machine>) -> ObservedMachine {
+    let namespace = machine.metadata.namespace.as_deref().unwrap_or_default();
+    let infrastructure = kinds.read(namespace, &machine.spec.infrastructure_ref).await;
+    let bootstrap = match &machine.spec.bootstrap.config_ref {
+        Some(reference) => Some(kinds.read(namespace, reference).await),
+        None => None,
+    };
+    ObservedMachine { infrastructure, bootstrap, is_synced: false, machine }
 }

@@ -91,12 +91,20 @@ impl<K: Ord + Clone> Schedule<K> {
     /// Adds those whose time has come. Gives how many.
     pub fn promote(&mut self, now: Instant) -> usize {
         self.resting.end(now);
-        let mut promoted = 0;
-        while let Some((_, _, key)) = self.delayed.first().filter(|(due, _, _)| *due <= now) {
-            let key = key.clone();
-            promoted += usize::from(self.add(key, now));
-        }
-        promoted
+        let due = self.delayed.iter().take_while(|(due, _, _)| *due <= now).map(|(_, _, key)| key.clone()).collect();
+        self.release(due, now)
+    }
+
+    /// Adds all, whose time has come or not: nobody knows what time it is any more. Gives how many.
+    pub fn hurry(&mut self, now: Instant) -> usize {
+        let all = self.delayed.iter().map(|(_, _, key)| key.clone()).collect();
+        self.release(all, now)
+    }
+
+    /// They leave `delayed` first, each once. One that rests goes back in, to a time that has not come.
+    fn release(&mut self, keys: Vec<K>, now: Instant) -> usize {
+        keys.iter().for_each(|key| self.cancel(key));
+        keys.into_iter().map(|key| usize::from(self.add(key, now))).sum()
     }
 
     /// The key whose turn it is, and since when it waited.

@@ -1,7 +1,6 @@
 //! From the Secret with a kubeconfig to a client.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use futures::FutureExt;
 use futures::future::BoxFuture;
@@ -12,11 +11,10 @@ use kube::{Client, Config};
 
 use super::SECRET_SUFFIX;
 use crate::cache::ObjectKey;
+use crate::transport::{self, TransportError};
 
 /// The key of the kubeconfig in its Secret.
 const KUBECONFIG_KEY: &str = "value";
-/// How long a connection to a workload cluster may take to be made, and a request to be sent.
-const NETWORK_LIMIT: Duration = Duration::from_secs(10);
 
 /// Makes a client from the kubeconfig of a cluster. In one process with the workload clusters it need not use a network.
 pub type Connector =
@@ -37,7 +35,7 @@ pub enum ConnectError {
     #[error("the kubeconfig uses {0}, which is not allowed: put the credentials into it")]
     NotAllowed(&'static str),
     #[error("no client can be made")]
-    Client(#[source] kube::Error),
+    Client(#[source] TransportError),
     #[error("the cluster does not answer")]
     Probe(#[source] kube::Error),
     #[error("the cluster does not answer in time")]
@@ -66,9 +64,9 @@ pub(super) async fn read(
 
 async fn connect(kubeconfig: Kubeconfig) -> Result<Client, ConnectError> {
     let mut config = Config::from_custom_kubeconfig(kubeconfig, &KubeConfigOptions::default()).await?;
-    config.connect_timeout = Some(NETWORK_LIMIT);
-    config.write_timeout = Some(NETWORK_LIMIT);
-    Client::try_from(config).map_err(ConnectError::Client)
+    // A cluster that says when to come back is believed by whoever works on it, not by each of its requests.
+    config.default_retry = false;
+    transport::client(config).map_err(ConnectError::Client)
 }
 
 /// Refuses what reaches out of the kubeconfig.

@@ -14,6 +14,7 @@ use tokio::time::{sleep, timeout};
 use super::connect::{self, ConnectError};
 use super::{Connected, NODE_BY_PROVIDER_ID, Shared, Workload};
 use crate::cache::{Feed, Index, Informer, ObjectKey};
+use crate::clock::{Clock, Drift, shifted};
 use crate::queue::Backoff;
 
 /// How often a cluster that answers is probed.
@@ -47,6 +48,8 @@ struct State {
     workload: Workload,
     /// The version of the Secret that the connection was made with.
     secret: Option<String>,
+    /// Of the clock, when the cluster last answered.
+    drift: Option<Drift>,
 }
 
 impl Drop for Link {
@@ -62,8 +65,10 @@ impl Link {
         Self { line, task }
     }
 
-    pub fn workload(&self) -> Workload {
-        self.line.state().workload.clone()
+    pub fn workload(&self, clock: &Clock) -> Workload {
+        let mut state = self.line.state();
+        state.follow(clock.drift());
+        state.workload.clone()
     }
 
     /// Tries at once with another kubeconfig. The old one may be the one that does not work any more.
@@ -82,17 +87,28 @@ impl Line {
     }
 
     /// Notes what came of a probe. Whether the connection is lost by it.
-    fn note(&self, is_success: bool, is_final: bool, now: jiff::Timestamp) -> bool {
+    fn note(&self, is_success: bool, is_final: bool, clock: &Clock) -> bool {
         let mut state = self.state();
+        state.follow(clock.drift());
         let connection = &mut state.workload.connection;
         if is_success {
-            connection.last_probe_success = Some(now);
+            connection.last_probe_success = Some(clock.now());
             connection.consecutive_failures = 0;
             return false;
         }
         connection.consecutive_failures = connection.consecutive_failures.saturating_add(1);
         let is_lost = is_final || connection.consecutive_failures >= PROBES;
         is_lost && state.workload.connected.take().is_some()
+    }
+}
+
+impl State {
+    /// Keeps the last answer as long ago as it was when the system's clock is set.
+    fn follow(&mut self, drift: Drift) {
+        let step = self.drift.replace(drift).and_then(|before| drift.step_since(before));
+        if let (Some(step), Some(last)) = (step, &mut self.workload.connection.last_probe_success) {
+            *last = shifted(*last, step);
+        }
     }
 }
 
@@ -127,7 +143,7 @@ async fn watch_over(shared: &Shared, cluster: &ObjectKey, line: &Line, client: &
     let answer = probe(client).await;
     shared.count(cluster, |metrics| metrics.probed(cluster, answer.is_ok()));
     let is_final = matches!(&answer, Err(ConnectError::Probe(kube::Error::Api(status))) if status.code == 401);
-    if !line.note(answer.is_ok(), is_final, shared.clock.now()) {
+    if !line.note(answer.is_ok(), is_final, &shared.clock) {
         return PROBE_INTERVAL;
     }
     shared.count(cluster, |metrics| metrics.connected(cluster, false));
@@ -141,7 +157,7 @@ async fn connect(shared: &Arc<Shared>, cluster: &ObjectKey, line: &Line) -> bool
     let connected = timeout(CONNECT_LIMIT, try_connect(shared, cluster)).await.unwrap_or(Err(ConnectError::Late));
     match connected {
         Ok((connected, secret)) => {
-            line.note(true, false, shared.clock.now());
+            line.note(true, false, &shared.clock);
             shared.count(cluster, |metrics| metrics.connected(cluster, true));
             {
                 let mut state = line.state();
@@ -153,7 +169,7 @@ async fn connect(shared: &Arc<Shared>, cluster: &ObjectKey, line: &Line) -> bool
             true
         }
         Err(error) => {
-            line.note(false, false, shared.clock.now());
+            line.note(false, false, &shared.clock);
             shared.count(cluster, |metrics| metrics.connected(cluster, false));
             tracing::info!(%cluster, error = chain(&error), "no connection to the workload cluster");
             false

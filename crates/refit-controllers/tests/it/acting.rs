@@ -1,6 +1,8 @@
+use std::time::Duration;
+
 use kube::Client;
 use kube::api::ListParams;
-use refit_controllers::act::{Carried, EventRecorder, Why, carry_out};
+use refit_controllers::act::{Carried, EventQueue, EventRecorder, Why, carry_out};
 use refit_controllers::cache::Written;
 use refit_controllers::chance::Chance;
 use refit_controllers::clock::Clock;
@@ -28,7 +30,7 @@ impl Expected {
             (None, Some(Written::Gone { .. })) => Self::Gone,
             (Some(failure), _) => match &failure.why {
                 Why::Stale { .. } => Self::Stale,
-                Why::Refused { words } if !words.is_empty() => Self::Refused,
+                Why::Refused { words, .. } if !words.is_empty() => Self::Refused,
                 why => panic!("{why:?}"),
             },
             other => panic!("{other:?}"),
@@ -39,14 +41,14 @@ impl Expected {
 struct Acting {
     client: Client,
     events: EventRecorder,
+    queue: EventQueue,
 }
 
 impl Acting {
     fn new(client: Client) -> Self {
         let clock = Clock::from_system();
-        let events =
-            EventRecorder::new(client.clone(), "machine-controller", "i".to_owned(), clock, Chance::from_seed(1));
-        Self { client, events }
+        let queue = EventQueue::start(client.clone(), "i".to_owned(), clock, Chance::from_seed(1));
+        Self { client, events: EventRecorder::new("machine-controller", queue.clone()), queue }
     }
 
     async fn check(&self, effect: Effect, expected: Expected) {
@@ -112,6 +114,7 @@ async fn check_events(acting: &Acting) {
     let event = |message: &str| Effect::Emit(Event::warning(Target::of_value(&object), "Why", message));
     let effects = [event("one"), event("one"), event("one"), event("two")];
     assert_eq!(carry_out(&effects, &acting.client, &acting.events).await, Carried::default());
+    assert!(acting.queue.drain(Duration::from_secs(120)).await, "they must be written");
     let events = api(&acting.client, "events.k8s.io/v1", "Event", Some("default"));
     let listed = events.list(&ListParams::default()).await.expect("events must be listed");
     let about = |event: &Value| event["regarding"]["name"] == "m4";

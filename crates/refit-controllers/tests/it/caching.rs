@@ -11,18 +11,30 @@ use refit_apiserver::host::Host;
 use refit_apiserver::store::Store;
 use refit_controllers::cache::{BY_CLUSTER, Cache, Change, Informer, ObjectKey, Provided};
 use refit_controllers::chance::Chance;
+use refit_peers::{ControlPlane, Options, require_peers};
 use serde_json::json;
 use tower::ServiceExt;
 
 use crate::plain::{self, INFRASTRUCTURE, INFRASTRUCTURE_V1, named};
-use crate::world::{api, create, embedded, install_crds, machine, until};
+use crate::world::{api, create, embedded, install_crds, machine, real, until};
 
 const LIMIT: Duration = Duration::from_secs(180);
 const VERSION: &str = "cluster.x-k8s.io/v1beta2";
 
 #[tokio::test]
 async fn a_write_is_seen_in_the_cache_and_found_by_its_cluster() {
-    let client = embedded().await;
+    check_writes_are_seen(embedded().await).await;
+}
+
+#[test]
+fn a_write_on_the_real_server_is_seen_in_the_cache_and_found_by_its_cluster() {
+    let Some(peers) = require_peers() else { return };
+    let plane = ControlPlane::start(&peers, Options::default()).expect("a control plane must start");
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime must start");
+    runtime.block_on(async { check_writes_are_seen(real(&plane).await).await });
+}
+
+async fn check_writes_are_seen(client: Client) {
     create(&client, VERSION, "Machine", Some("default"), machine("m1")).await;
     let cache = Cache::start(&client, &Chance::from_seed(1));
     assert!(cache.wait_ready(LIMIT).await, "all kinds must be listed");
@@ -39,6 +51,11 @@ async fn a_write_is_seen_in_the_cache_and_found_by_its_cluster() {
     assert_eq!(found[0].metadata.labels.as_ref().and_then(|labels| labels.get("a")).map(String::as_str), Some("b"));
     let definition = ObjectKey::new("", "machines.cluster.x-k8s.io");
     assert!(cache.definitions.get(&definition).is_some());
+    // Everything is listed once more, by a request that is made after this.
+    let now = tokio::time::Instant::now();
+    assert!(cache.wait_as_new_as(now, LIMIT).await, "all kinds must be listed anew");
+    machines.delete("m1", &DeleteParams::default()).await.expect("it must be deleted");
+    until("it is gone", async || cache.machines.get(&key).is_none().then_some(())).await;
 }
 
 /// What is known and told of `PlainMachine`s.

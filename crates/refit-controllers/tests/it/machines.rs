@@ -12,6 +12,7 @@ use kube::api::{DeleteParams, Patch, PatchParams};
 use refit_api::cluster::Machine;
 use refit_api::conditions::get;
 use refit_api::runtime::ExtensionConfig;
+use refit_controllers::act::EventQueue;
 use refit_controllers::cache::Cache;
 use refit_controllers::chance::Chance;
 use refit_controllers::clock::Clock;
@@ -93,7 +94,8 @@ struct World {
 impl World {
     async fn start(client: Client) -> Self {
         prepare(&client).await;
-        let (chance, clock, updater) = (Chance::from_seed(1), Clock::from_system(), Updater::default());
+        let (chance, clock, updater) =
+            (Chance::from_seed(1), Clock::beginning(jiff::Timestamp::now()), Updater::default());
         let cache = Cache::start(&client, &chance);
         assert!(cache.wait_ready(LIMIT).await, "all kinds must be listed");
         let same = client.clone();
@@ -104,8 +106,8 @@ impl World {
         let (clusters, secrets) = (cache.clusters.clone(), cache.secrets.clone());
         let workloads = WorkloadClusters::new(client.clone(), clusters, secrets, connector, clock, chance.clone());
         let extensions = updater.extensions();
-        let instance = "test".to_owned();
-        let shell = Shell { client: client.clone(), cache, workloads, extensions, clock, chance, instance };
+        let events = EventQueue::start(client.clone(), "test".to_owned(), clock, chance.clone());
+        let shell = Shell { client: client.clone(), cache, workloads, extensions, clock, chance, events };
         let controller = MachineController::new(shell, Settings::default(), &QueueMetrics::default());
         let runner = controller.clone();
         let running = tokio::spawn(async move { runner.run(CONCURRENCY).await });
@@ -113,7 +115,7 @@ impl World {
     }
 
     async fn stop(self) {
-        self.controller.close();
+        self.controller.queue().close();
         self.running.await.expect("the controller must end well");
     }
 

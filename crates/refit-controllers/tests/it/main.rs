@@ -11,4 +11,6 @@ mod machines;
 mod plain;
 mod plane;
 mod rollouts;
+mod silent;
+mod undecodable;
 mod world;

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use bytes::Bytes;
 use futures::FutureExt;
 use http::{Method, Request};
 use http_body_util::BodyExt;
@@ -47,6 +48,8 @@ pub struct Plane {
     /// What the controllers read, watches apart.
     pub reads: Requests,
     pub clock: Clock,
+    /// The uid of an object that the controllers are told of with a Cluster that is no text.
+    pub garbled: Garbled,
     metrics: QueueMetrics,
     end: oneshot::Sender<()>,
     running: JoinHandle<()>,
@@ -56,7 +59,7 @@ impl Plane {
     /// With this extension, wherever an ExtensionConfig says that it is. All of it is on tokio's clock: under a paused one,
     /// hours pass in seconds.
     pub async fn start(extension: Extension) -> Self {
-        let clock = Clock::from_system();
+        let clock = Clock::beginning(jiff::Timestamp::now());
         let host = Host::start(Store::in_memory(), Arc::new(move || clock.now()), Entropy::from_seed(1)).await;
         let host = host.expect("the API must start");
         let client = Client::new(host.service(access::admin()), "default");
@@ -64,15 +67,23 @@ impl Plane {
         plain::install(&client).await;
         let (writes, reads, metrics) = (Requests::default(), Requests::default(), QueueMetrics::default());
         let counted = (Arc::clone(&writes), Arc::clone(&reads));
-        let service = host.service(access::admin()).map_request(move |request: Request<Body>| {
-            count(&counted.0, &counted.1, &request);
-            request
-        });
+        let garbled = Garbled::default();
+        let garbling = garbled.clone();
+        let service = host
+            .service(access::admin())
+            .map_request(move |request: Request<Body>| {
+                count(&counted.0, &counted.1, &request);
+                request
+            })
+            .map_response(move |answer: http::Response<_>| {
+                let garbling = garbling.clone();
+                answer.map(|body| body.map_frame(move |frame| frame.map_data(|line| garble(&garbling, line))))
+            });
         let options = Options { metrics: metrics.clone(), ..options(client.clone(), extension, clock) };
         let running = Controllers::start(Client::new(service, "default"), options);
         let (end, ended) = oneshot::channel();
         let running = tokio::spawn(running.run(async move { drop(ended.await) }));
-        Self { client, writes, reads, clock, metrics, end, running }
+        Self { client, writes, reads, clock, garbled, metrics, end, running }
     }
 
     /// Waits until the controllers write nothing more. Gives what they wrote, and counts anew.
@@ -107,6 +118,18 @@ impl Plane {
         let ended = tokio::time::timeout(Duration::from_secs(180), self.running).await;
         ended.expect("the controllers must end in time").expect("the controllers must end well");
     }
+}
+
+/// The uid of an object whose lines in watches are changed on their way.
+pub type Garbled = Arc<Mutex<Option<String>>>;
+
+/// Changes what a watch tells of one object to something that cannot be decoded.
+fn garble(garbled: &Garbled, line: Bytes) -> Bytes {
+    let uid = garbled.lock().expect("nobody must panic while garbling").clone();
+    let Some(uid) = uid else { return line };
+    let text = String::from_utf8_lossy(&line);
+    let is_its = text.contains("\"type\":\"MODIFIED\"") && text.contains(&format!("\"uid\":\"{uid}\""));
+    if is_its { text.replace("\"clusterName\":\"c\"", "\"clusterName\":5").into_bytes().into() } else { line }
 }
 
 /// The management cluster is its own workload cluster.

@@ -10,6 +10,7 @@ use refit_api::crd;
 use refit_apiserver::access;
 use refit_apiserver::host::Host;
 use refit_apiserver::store::Store;
+use refit_controllers::transport;
 use refit_peers::ControlPlane;
 use serde_json::{Value, json};
 
@@ -28,7 +29,7 @@ pub async fn embedded() -> Client {
 pub async fn real(plane: &ControlPlane) -> Client {
     let kubeconfig = Kubeconfig::read_from(plane.kubeconfig()).expect("the kubeconfig must be readable");
     let config = Config::from_custom_kubeconfig(kubeconfig, &KubeConfigOptions::default()).await;
-    let client = Client::try_from(config.expect("the kubeconfig must be usable")).expect("there must be a client");
+    let client = transport::client(config.expect("the kubeconfig must be usable")).expect("there must be a client");
     install_crds(&client).await;
     client
 }

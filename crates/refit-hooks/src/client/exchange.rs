@@ -6,7 +6,9 @@ use bytes::{Bytes, BytesMut};
 use http::header::{AUTHORIZATION, CONTENT_TYPE, USER_AGENT};
 use http::{HeaderValue, Request, StatusCode};
 use http_body_util::{BodyExt, Full};
-use refit_api::hooks::{DEFAULT_TIMEOUT_SECONDS, HandlerName, Hook, HookRequest, HookResponse, MAX_TIMEOUT_SECONDS};
+use refit_api::hooks::{
+    DEFAULT_TIMEOUT_SECONDS, HandlerName, Hook, HookRequest, HookResponse, MAX_TIMEOUT_SECONDS, plain,
+};
 use tokio::time::Instant;
 use tower::ServiceExt;
 
@@ -146,10 +148,12 @@ fn outgoing(hook: Hook, target: Target<'_>, body: Bytes) -> Result<Outgoing, Exc
     Ok(Outgoing { endpoint: target.endpoint.clone(), request })
 }
 
-/// The first JSON value of the body. What follows it is not looked at, as Go does not.
+/// The first JSON value of the body, with its message as one plain line. What follows it is not looked at, as Go does not.
 fn decode<T: HookResponse>(body: &[u8]) -> Result<T, ExchangeError> {
     let mut deserializer = serde_json::Deserializer::from_slice(body);
-    T::deserialize(&mut deserializer).map_err(ExchangeError::Decode)
+    let mut response = T::deserialize(&mut deserializer).map_err(ExchangeError::Decode)?;
+    response.set_message(plain(response.message()));
+    Ok(response)
 }
 
 async fn read(mut body: ResponseBody) -> Result<Bytes, ExchangeError> {
@@ -188,6 +192,13 @@ impl ExchangeError {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_words_of_an_extension_come_in_as_one_plain_line() {
+        let body = br#"{"status":"Failure","message":"\u001b[2Jdisk full\r\nsee \u0007log"}"#;
+        let response: refit_api::hooks::UpdateMachineResponse = decode(body).expect("it must decode");
+        assert_eq!(response.message(), "disk full see log");
+    }
 
     #[test]
     fn a_call_takes_between_one_and_thirty_seconds() {

@@ -7,7 +7,9 @@ use k8s_openapi::ByteString;
 use k8s_openapi::api::core::v1::Secret;
 use kube::Client;
 use kube::api::{Api, Patch, PatchParams};
+use refit_api::conditions::get;
 use refit_api::runtime::{ExtensionConfig, ExtensionConfigStatus};
+use refit_api::vocabulary::condition_types::DISCOVERED;
 use serde_json::{Value, json};
 
 use super::ca::{CaError, SecretName};
@@ -65,33 +67,59 @@ pub async fn reconcile_seen(
             Ok(None)
         }
         (Step::ShowPaused, Some(config)) => {
+            extensions.announce(&config);
             write_status(&api, &config, paused_status(&config, now)).await?;
             Ok(None)
         }
         (Step::Discover, Some(config)) => {
-            let config = refresh(client, extensions, config, now).await?;
-            let registered = extensions.register(&config);
-            registered.map_err(|source| ReconcileError::Register { name: name.to_owned(), source })?;
+            refresh(client, extensions, config, now).await?;
             Ok(Some(REDISCOVERY_INTERVAL))
         }
     }
 }
 
-/// Brings certificates, handlers and status up to date. The status is written also when the extension gave no answer.
+/// Brings certificates, handlers, the registry and the status up to date, in this order: whoever reads in the status that an
+/// extension is discovered can call it. The status is written also when the extension gave no answer.
 pub(super) async fn refresh(
     client: &Client,
     extensions: &Extensions,
     config: ExtensionConfig,
     now: Timestamp,
-) -> Result<ExtensionConfig, ReconcileError> {
+) -> Result<(), ReconcileError> {
     let api: Api<ExtensionConfig> = Api::all(client.clone());
-    let config = inject_ca(client, &api, config).await?;
+    extensions.announce(&config);
+    let config = match inject_ca(client, &api, config.clone()).await {
+        Ok(config) => config,
+        Err(error) => {
+            note_failure(extensions, &config, chain(&error))?;
+            return Err(error);
+        }
+    };
     let answer = discover(extensions.client(), &config).await;
     let words = answer.as_ref().err().map(|error| chain(error));
     let seen = answer.as_deref().map_err(|_| words.as_deref().unwrap_or_default());
-    let written = write_status(&api, &config, discovered_status(&config, seen, now)).await?;
-    answer.map_err(|source| ReconcileError::Discover { name: name_of(&config), source })?;
-    Ok(written)
+    let status = discovered_status(&config, seen, now);
+    let known = ExtensionConfig { status: status.clone(), ..config.clone() };
+    match words {
+        None => register(&known, extensions.register(&known))?,
+        Some(_) => note_failure(extensions, &known, failure_of(&status))?,
+    }
+    write_status(&api, &config, status).await?;
+    answer.map(|_| ()).map_err(|source| ReconcileError::Discover { name: name_of(&config), source })
+}
+
+/// What the status says about a discovery that failed.
+fn failure_of(status: &ExtensionConfigStatus) -> String {
+    get(&status.conditions, DISCOVERED).map(|condition| condition.message.clone()).unwrap_or_default()
+}
+
+/// The handlers that are known stay in use. What else the extension may serve is not known.
+fn note_failure(extensions: &Extensions, config: &ExtensionConfig, words: String) -> Result<(), ReconcileError> {
+    register(config, extensions.register_undiscovered(config, words))
+}
+
+fn register(config: &ExtensionConfig, registered: Result<(), RegistrationError>) -> Result<(), ReconcileError> {
+    registered.map_err(|source| ReconcileError::Register { name: name_of(config), source })
 }
 
 /// The ExtensionConfig with the certificates of its Secret, and with the generation that it has with them.

@@ -6,7 +6,9 @@ use std::time::Duration;
 use jiff::Timestamp;
 use kube::Client;
 use kube::api::{Api, ListParams};
+use refit_api::conditions::is_true;
 use refit_api::runtime::ExtensionConfig;
+use refit_api::vocabulary::condition_types::DISCOVERED;
 use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 use tokio::time::{Instant, timeout_at};
@@ -61,17 +63,28 @@ async fn look_at(
     now: Timestamp,
     deadline: Instant,
 ) -> Option<WarmUpFailure> {
-    let refreshed = match is_paused(&config) {
-        true => Ok(config.clone()),
+    let words = match is_paused(&config) {
+        true => used_as_it_is(extensions, &config),
         false => match timeout_at(deadline, refresh(client, extensions, config.clone(), now)).await {
-            Ok(refreshed) => refreshed.map_err(|error| chain(&error)),
-            Err(_) => Err(format!("no answer within {}s", WARM_UP_LIMIT.as_secs())),
+            Ok(refreshed) => refreshed.err().map(|error| chain(&error)),
+            Err(_) => {
+                let words = format!("no answer within {}s", WARM_UP_LIMIT.as_secs());
+                let registered = extensions.register_undiscovered(&config, words.clone());
+                Some(registered.err().map_or(words, |error| chain(&error)))
+            }
         },
-    };
-    let usable = refreshed.as_ref().unwrap_or(&config);
-    let registered = extensions.register(usable).map_err(|error| chain(&error));
-    let words = refreshed.map(|_| ()).and(registered).err()?;
+    }?;
     let extension_config = config.metadata.name.unwrap_or_default();
     tracing::warn!(extension_config, error = words, "an extension is used as it was known before");
     Some(WarmUpFailure { extension_config, words })
+}
+
+/// Registers what the status of a paused extension lists. One that was never discovered may serve anything.
+fn used_as_it_is(extensions: &Extensions, config: &ExtensionConfig) -> Option<String> {
+    let is_discovered = is_true(&config.status.conditions, DISCOVERED);
+    let registered = match is_discovered {
+        true => extensions.register(config),
+        false => extensions.register_undiscovered(config, "it is paused, and was not discovered before".to_owned()),
+    };
+    registered.err().map(|error| chain(&error))
 }

@@ -18,8 +18,13 @@ pub const MAX_ASKING: Duration = Duration::from_secs(60);
 
 impl Extensions {
     /// The answer in memory, or of the call in flight for the same content, or of a new call.
-    pub(super) async fn ask(&self, registration: Arc<Registration>, request: Request, deadline: Instant) -> Answer {
-        let key = content_of(&registration, &request);
+    pub(super) async fn ask(
+        &self,
+        registration: Arc<Registration>,
+        key: ContentHash,
+        request: Request,
+        deadline: Instant,
+    ) -> Answer {
         if let Some(reply) = self.shared.memory.get(&key, Instant::now()) {
             return Answer::Replied(reply);
         }
@@ -58,7 +63,7 @@ impl Extensions {
 }
 
 /// What an answer depends on: who is asked, as registered and with which settings, and everything that is shown.
-fn content_of(registration: &Registration, request: &Request) -> ContentHash {
+pub(super) fn content_of(registration: &Registration, request: &Request) -> ContentHash {
     let shown = match request {
         Request::Machine(request) => json!(request),
         Request::MachineSet(request) => json!(request),

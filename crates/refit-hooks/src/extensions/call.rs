@@ -47,6 +47,21 @@ impl CallError {
         }
     }
 
+    /// The extension's own message, if it was reached and answered that it failed. Of any other error nobody can tell what
+    /// the extension does.
+    pub fn answered_failure(&self) -> Option<&str> {
+        match &self.problem {
+            CallProblem::Response(NotSuccessful::Status(StatusError::Failure { message })) => Some(message),
+            CallProblem::Response(
+                NotSuccessful::Status(StatusError::Unknown { .. }) | NotSuccessful::NegativeRetry(_),
+            )
+            | CallProblem::Registry(_)
+            | CallProblem::NotSelected(_)
+            | CallProblem::Misconfigured(_)
+            | CallProblem::Exchange(_) => None,
+        }
+    }
+
     /// The error with its causes, in one line.
     pub fn words(&self) -> String {
         chain(self)

@@ -10,6 +10,9 @@ use tokio::time::Instant;
 /// How long an answer is good. An extension can be replaced by a newer one without anything in the API to tell; after
 /// this time that is noticed. As long as upstream takes between two looks at everything.
 pub const ANSWER_LIFETIME: Duration = Duration::from_mins(10);
+/// How long an answer is good that did not settle the change: nobody covers all of it, or a patch was wrong. Whoever mends an
+/// extension, or waits whether an answer lasts, is to see another one. Below the time after which it is asked again.
+pub const UNSETTLED_LIFETIME: Duration = Duration::from_secs(10);
 /// How many answers are remembered. A rollout needs one per MachineSet or control-plane machine and extension.
 pub const MAX_ANSWERS: usize = 4096;
 /// The largest answer that is remembered: room for the patch of a bootstrap config with all of its files.
@@ -27,8 +30,8 @@ pub(super) struct Memory {
 #[derive(Default)]
 struct Answers {
     entries: BTreeMap<ContentHash, Entry>,
-    /// Who goes first when there is no room: by time, and by number for those of one moment.
-    by_age: BTreeMap<(Instant, u64), ContentHash>,
+    /// Who goes first: by the time until which they are good, and by number for those of one moment.
+    by_end: BTreeMap<(Instant, u64), ContentHash>,
     next_number: u64,
     /// What all of them take together.
     bytes: usize,
@@ -37,7 +40,7 @@ struct Answers {
 struct Entry {
     reply: Reply,
     bytes: usize,
-    age: (Instant, u64),
+    end: (Instant, u64),
 }
 
 impl Memory {
@@ -50,6 +53,12 @@ impl Memory {
         if bytes <= MAX_ANSWER_BYTES {
             self.lock().put(key, reply, bytes, now);
         }
+    }
+
+    /// These did not settle the change: they are not good for long.
+    pub fn shorten(&self, keys: &[ContentHash], now: Instant) {
+        let mut answers = self.lock();
+        keys.iter().for_each(|key| answers.shorten(key, now + UNSETTLED_LIFETIME));
     }
 
     fn lock(&self) -> std::sync::MutexGuard<'_, Answers> {
@@ -69,29 +78,35 @@ impl Answers {
         while self.entries.len() >= MAX_ANSWERS || self.bytes + bytes > MAX_MEMORY_BYTES {
             self.forget_oldest();
         }
-        let age = (now, self.next_number);
+        let end = (now + ANSWER_LIFETIME, self.next_number);
         self.next_number += 1;
         self.bytes += bytes;
-        self.by_age.insert(age, key.clone());
-        self.entries.insert(key, Entry { reply, bytes, age });
+        self.by_end.insert(end, key.clone());
+        self.entries.insert(key, Entry { reply, bytes, end });
+    }
+
+    fn shorten(&mut self, key: &ContentHash, to: Instant) {
+        let Some(entry) = self.entries.get_mut(key).filter(|entry| entry.end.0 > to) else { return };
+        self.by_end.remove(&entry.end);
+        entry.end = (to, entry.end.1);
+        self.by_end.insert(entry.end, key.clone());
     }
 
     fn forget_old(&mut self, now: Instant) {
-        let is_old = |(at, _): &(Instant, u64)| now.duration_since(*at) >= ANSWER_LIFETIME;
-        while self.by_age.first_key_value().is_some_and(|(age, _)| is_old(age)) {
+        while self.by_end.first_key_value().is_some_and(|((end, _), _)| *end <= now) {
             self.forget_oldest();
         }
     }
 
     fn forget_oldest(&mut self) {
-        if let Some(key) = self.by_age.first_key_value().map(|(_, key)| key.clone()) {
+        if let Some(key) = self.by_end.first_key_value().map(|(_, key)| key.clone()) {
             self.forget(&key);
         }
     }
 
     fn forget(&mut self, key: &ContentHash) {
         if let Some(entry) = self.entries.remove(key) {
-            self.by_age.remove(&entry.age);
+            self.by_end.remove(&entry.end);
             self.bytes -= entry.bytes;
         }
     }
@@ -119,7 +134,19 @@ mod tests {
         assert!(answers.get(&key(1), begin + ANSWER_LIFETIME - Duration::from_secs(1)).is_some());
         assert!(answers.get(&key(2), begin).is_none());
         assert!(answers.get(&key(1), begin + ANSWER_LIFETIME).is_none());
-        assert!(answers.entries.is_empty() && answers.by_age.is_empty() && answers.bytes == 0);
+        assert!(answers.entries.is_empty() && answers.by_end.is_empty() && answers.bytes == 0);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn an_answer_that_did_not_settle_the_change_is_good_for_seconds() {
+        let (memory, begin) = (Memory::default(), Instant::now());
+        memory.put(key(1), reply(), 5, begin);
+        memory.put(key(2), reply(), 5, begin);
+        memory.shorten(&[key(1), key(3)], begin);
+        memory.shorten(&[key(1)], begin + Duration::from_secs(5));
+        assert!(memory.get(&key(1), begin + UNSETTLED_LIFETIME - Duration::from_secs(1)).is_some());
+        assert!(memory.get(&key(1), begin + UNSETTLED_LIFETIME).is_none());
+        assert!(memory.get(&key(2), begin + UNSETTLED_LIFETIME).is_some());
     }
 
     #[tokio::test(start_paused = true)]
@@ -129,7 +156,7 @@ mod tests {
             answers.put(key(number), reply(), 5, begin);
         }
         answers.put(key(MAX_ANSWERS), reply(), 5, begin);
-        assert_eq!((answers.entries.len(), answers.by_age.len()), (MAX_ANSWERS, MAX_ANSWERS));
+        assert_eq!((answers.entries.len(), answers.by_end.len()), (MAX_ANSWERS, MAX_ANSWERS));
         assert!(answers.get(&key(0), begin).is_none() && answers.get(&key(1), begin).is_some());
     }
 

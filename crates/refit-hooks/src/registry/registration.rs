@@ -81,8 +81,8 @@ impl Registration {
             timeout: CallTimeout::of_handler(handler.timeout_seconds),
             failure_policy: handler.failure_policy.unwrap_or(FailurePolicy::Fail),
             settings: config.spec.settings.clone(),
+            identity: identity(config, &order),
             order: order.ok().flatten().unwrap_or_default(),
-            identity: identity(config),
             selector,
         })
     }
@@ -101,8 +101,9 @@ impl Registration {
     }
 }
 
-/// Changes with everything that could make an extension answer otherwise: another object, another spec, other handlers.
-fn identity(config: &ExtensionConfig) -> ContentHash {
+/// Changes with everything that could make an extension answer otherwise: another object, another spec, other handlers,
+/// another place among the others.
+fn identity(config: &ExtensionConfig, order: &Result<Option<i32>, String>) -> ContentHash {
     let metadata = &config.metadata;
-    ContentHash::of(&json!([metadata.uid, metadata.generation, config.spec, config.status.handlers]))
+    ContentHash::of(&json!([metadata.uid, metadata.generation, config.spec, config.status.handlers, order]))
 }

@@ -154,3 +154,66 @@ fn the_updater_of_a_plan_is_found_beside_the_one_that_answered() {
     let found: Vec<_> = registry.beside(&name, Hook::UpdateMachine).iter().map(|it| it.name.to_string()).collect();
     assert_eq!(found, ["update.b"]);
 }
+
+/// An ExtensionConfig that is there and was never reached may serve anything, wherever it may be meant for.
+#[test]
+fn what_was_not_discovered_is_known_to_be_unknown() {
+    let only = |label: &str| json!({ "matchLabels": { "team": label } });
+    let mut registry = registry(&[config("good", |_| {})]);
+    let (here, nowhere) = (namespace(Some(&[("team", "a")])), namespace(None));
+    let unknown = |registry: &Registry, namespace: &Namespace| -> Vec<String> {
+        let undiscovered = registry.undiscovered(namespace).into_iter();
+        undiscovered.map(|it| format!("{}: {}", it.extension_config, it.words)).collect()
+    };
+    assert!(unknown(&registry, &here).is_empty());
+    registry.announce(&config("new", |object| object["spec"]["namespaceSelector"] = only("a")));
+    registry.announce(&config("other", |object| object["spec"]["namespaceSelector"] = only("b")));
+    assert_eq!(unknown(&registry, &here), ["new: it has not been discovered yet"]);
+    assert_eq!(unknown(&registry, &nowhere).len(), 2, "without labels nobody knows whom it is for");
+    registry.register(&config("new", |_| {})).expect("it must be registered");
+    assert!(unknown(&registry, &here).is_empty());
+    let failed = registry.register_undiscovered(&config("good", |_| {}), "bad certificate".to_owned());
+    failed.expect("it must be registered");
+    assert_eq!(unknown(&registry, &here), ["good: bad certificate"]);
+    assert_eq!(
+        names(&registry, &here),
+        Ok(vec!["update.good".to_owned(), "update.new".to_owned()]),
+        "they stay in use"
+    );
+    registry.register(&config("good", |_| {})).expect("it must be registered");
+    registry.announce(&config("good", |object| object["metadata"]["generation"] = json!(2)));
+    assert_eq!(unknown(&registry, &here), ["good: it has not been discovered yet"], "its spec is another one");
+    registry.unregister("good");
+    assert!(unknown(&registry, &here).is_empty());
+}
+
+/// Whoever waits is told of what is another than before, and of nothing else.
+#[test]
+fn the_version_grows_with_every_change_and_with_nothing_else() {
+    let (mut registry, here) = (registry(&[config("a", |_| {})]), namespace(None));
+    let fingerprint = |registry: &Registry| registry.fingerprint(Hook::UpdateMachine, &here).expect("it must be ready");
+    let mut before = (registry.version(), fingerprint(&registry));
+    let mut check = |registry: &Registry, is_other: bool, is_print_other: bool, what: &str| {
+        let now = (registry.version(), fingerprint(registry));
+        assert_eq!((now.0 != before.0, now.1 != before.1), (is_other, is_print_other), "{what}");
+        before = now;
+    };
+    registry.register(&config("a", |_| {})).expect("it must be registered");
+    registry.announce(&config("a", |_| {}));
+    registry.unregister("nobody");
+    check(&registry, false, false, "nothing has changed");
+    let order = config("a", |object| object["metadata"]["annotations"] = json!({ "refit.dev/order": "7" }));
+    registry.register(&order).expect("it must be registered");
+    check(&registry, true, true, "another place among the others");
+    registry.announce(&config("a", |object| object["metadata"]["uid"] = json!("other")));
+    check(&registry, true, true, "deleted and made again");
+    registry
+        .register(&config("a", |object| object["metadata"]["uid"] = json!("other")))
+        .expect("it must be registered");
+    check(&registry, true, true, "discovered again");
+    let again = config("a", |object| object["metadata"]["uid"] = json!("other"));
+    registry.register_undiscovered(&again, "away".to_owned()).expect("it must be registered");
+    check(&registry, true, false, "not to be reached");
+    registry.unregister("a");
+    check(&registry, true, true, "deleted");
+}

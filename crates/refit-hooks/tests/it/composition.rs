@@ -10,7 +10,7 @@ use refit_api::hooks::Hook;
 use refit_api::runtime::ExtensionConfig;
 use refit_hooks::Extensions;
 use refit_hooks::client::{BoxError, Client, Outgoing, Transport};
-use refit_hooks::extensions::{ANSWER_LIFETIME, Asked, MAX_ASKING};
+use refit_hooks::extensions::{ANSWER_LIFETIME, ASK_AGAIN_AFTER, Asked, MAX_ASKING};
 use refit_hooks::metrics::HookMetrics;
 use refit_plan::coverage::{Coverage, Verdict};
 use serde_json::{Value, json};
@@ -127,7 +127,7 @@ async fn a_broken_extension_that_might_be_needed_leaves_the_change_undecided() {
     {
         let world = World::new(&[("a", does), ("b", Does::Answer(covers_version()))]);
         let asked = ask(&extensions(world.client(), &[config("a"), config("b")])).await;
-        let Coverage::Undecided { answers, left } = &asked.coverage else { panic!("{:?}", asked.coverage) };
+        let Coverage::Undecided { answers, left, .. } = &asked.coverage else { panic!("{:?}", asked.coverage) };
         assert!(asked.ask_again.is_some() && answers[0].words.contains(says), "{}", answers[0].words);
         assert_eq!(left.count(), 1, "what the other one covers is known");
         assert!(matches!(answers[1].verdict, Verdict::Covers(_)));
@@ -199,6 +199,24 @@ async fn a_failure_is_not_remembered() {
     assert!(matches!(ask(&extensions).await.coverage, Coverage::Undecided { .. }));
     world.set("a", Does::Answer(covers_all()));
     assert_eq!(plan(&ask(&extensions).await), ["can-update-machine.a"]);
+}
+
+/// Whoever mends an extension need not wait for ten minutes.
+#[tokio::test(start_paused = true)]
+async fn a_wrong_patch_that_was_mended_is_noticed_when_it_is_asked_again() {
+    let wrong = json!({ "patchType": "JSONPatch", "patch": "bm9uc2Vuc2U=" });
+    let answers = [
+        json!({ "status": "Success", "infrastructureMachinePatch": wrong }),
+        json!({ "status": "Success", "message": "not mine" }),
+    ];
+    for answer in answers {
+        let world = World::new(&[("a", Does::Answer(answer))]);
+        let extensions = extensions(world.client(), &[config("a")]);
+        assert!(!matches!(ask(&extensions).await.coverage, Coverage::Covered { .. }));
+        world.set("a", Does::Answer(covers_all()));
+        tokio::time::advance(ASK_AGAIN_AFTER).await;
+        assert_eq!(plan(&ask(&extensions).await), ["can-update-machine.a"]);
+    }
 }
 
 #[tokio::test(start_paused = true)]

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::world::{Actor, Machine, World, count};
+use super::world::{Actor, Machine, Rules, World, count};
 
 /// Kept from step to step.
 #[derive(Debug, Clone)]
@@ -16,6 +16,16 @@ pub struct Accounts {
     there_before: BTreeSet<String>,
     /// Machines that MachineSets have deleted and that were no scaffolding, and whether they were there before.
     deleted: Vec<(String, bool)>,
+    /// Machines of another template that MachineSets have deleted although nobody knew that they had to be replaced.
+    unknown: Vec<String>,
+    /// MachineSets that were given an order, since they last carried one out, while machines were known to be replaceable.
+    may_replace: BTreeSet<String>,
+    /// The same while machines that were there at the start were not to stay.
+    need_not_keep: BTreeSet<String>,
+    /// Machines that the provider refused to change for good, when the MachineDeployment planned or since.
+    refused_for_good: BTreeSet<String>,
+    /// What the MachineDeployment was held to when it planned last.
+    planned_under: Option<Rules>,
     /// How many machines the user has deleted: two MachineSets may both make up for one.
     deleted_by_user: i64,
     /// By how many machines the user has scaled down, or began with more than were wanted.
@@ -79,6 +89,11 @@ impl Accounts {
             replaced: Vec::new(),
             there_before: start.machines.keys().cloned().collect(),
             deleted: Vec::new(),
+            unknown: Vec::new(),
+            may_replace: BTreeSet::new(),
+            need_not_keep: BTreeSet::new(),
+            refused_for_good: BTreeSet::new(),
+            planned_under: None,
             deleted_by_user: 0,
             taken_back: (start.total() - i64::from(start.replicas)).max(0),
             seen: Limits::of(start),
@@ -90,28 +105,54 @@ impl Accounts {
         }
     }
 
-    pub fn note(&mut self, actor: &Actor, before: &World, after: &World) {
+    pub fn note(&mut self, actor: &Actor, rules: Rules, before: &World, after: &World) {
         match actor {
             Actor::User => self.note_user(before, after),
             Actor::Machine(_) => self.note_gone(before, after),
-            Actor::Deployment => self.note_plan(after),
-            Actor::MachineSet(_) => self.note_deleted(before, after),
+            Actor::Deployment => self.note_plan(rules, after),
+            Actor::MachineSet(set) => self.note_deleted(set, rules, before, after),
         }
     }
 
-    fn note_deleted(&mut self, before: &World, after: &World) {
+    /// From now on no machine that is there goes, save scaffolding.
+    pub fn note_required(&mut self, world: &World) {
+        let stays = world.machines.iter().filter(|(_, machine)| !machine.is_scaffolding);
+        self.there_before.extend(stays.map(|(name, _)| name.clone()));
+    }
+
+    fn note_deleted(&mut self, set: &str, rules: Rules, before: &World, after: &World) {
+        if after.replicas == 0 {
+            // Who wants none has taken all back.
+            return;
+        }
+        let must_keep = rules.keeps_originals() && (rules.is_required || !self.need_not_keep.contains(set));
+        let may_replace = rules.may_replace() || (!rules.is_required && self.may_replace.contains(set));
         for (name, was) in before.machines.iter().filter(|(name, _)| !after.machines.contains_key(*name)) {
-            if self.originals.contains_key(name) {
+            let may_go = !rules.is_required && self.refused_for_good.contains(name);
+            if self.originals.contains_key(name) && must_keep && !may_go {
                 self.replaced.push(name.clone());
             }
             let was_there = self.there_before.contains(name);
-            if was_there || !was.is_scaffolding {
+            if rules.is_required && (was_there || !was.is_scaffolding) {
                 self.deleted.push((name.clone(), was_there));
+            }
+            if !may_replace && !rules.is_required && !before.is_wanted(was) && !was.is_scaffolding {
+                self.unknown.push(name.clone());
             }
         }
     }
 
-    fn note_plan(&mut self, world: &World) {
+    fn note_plan(&mut self, rules: Rules, world: &World) {
+        self.planned_under = Some(rules);
+        let refused = world.machines.iter().filter(|(_, machine)| machine.is_refused_for_good());
+        self.refused_for_good = refused.map(|(name, _)| name.clone()).collect();
+        let sets = || world.sets.keys().cloned();
+        if rules.may_replace() {
+            self.may_replace.extend(sets());
+        }
+        if !rules.keeps_originals() {
+            self.need_not_keep.extend(sets());
+        }
         let is_overtaken = |machine: &Machine| machine.is_updating && !world.is_wanted(machine);
         let overtaken = world.machines.iter().filter(|(_, machine)| is_overtaken(machine));
         let overtaken: BTreeSet<String> = overtaken.map(|(name, _)| name.clone()).collect();
@@ -119,7 +160,11 @@ impl Accounts {
             *self.overtaken.entry(name.clone()).or_default() += 1;
         }
         self.left_behind = overtaken;
-        let limits = Limits::of(world);
+        let mut limits = Limits::of(world);
+        if rules.is_paused && !rules.keeps_originals() {
+            // Upstream scales all MachineSets then, and looks at nothing else.
+            (limits.ceiling, limits.floor) = (i64::from(i32::MAX), 0);
+        }
         let excused = limits.excused + self.unseen.values().sum::<i64>();
         self.seen = Limits { excused, overtaken: self.still_overtaken(), ..limits };
         for name in world.sets.keys() {
@@ -133,6 +178,12 @@ impl Accounts {
         self.overtaken.retain(|name, _| world.machines.get(name).is_some_and(|machine| machine.is_updating));
         if let Actor::MachineSet(name) = actor {
             self.unseen.remove(name);
+            if self.planned_under.is_none_or(|rules| !rules.may_replace()) {
+                self.may_replace.remove(name);
+            }
+            if self.planned_under.is_none_or(|rules| rules.keeps_originals()) {
+                self.need_not_keep.remove(name);
+            }
             // A machine that has just arrived may stand in the place of one that is still to be created.
             if world.is_fulfilled(name) {
                 self.gone.remove(name);
@@ -228,6 +279,15 @@ impl Accounts {
         // Each is reported once.
         self.taken_back += 1;
         Some(found)
+    }
+
+    /// I8: a machine that refit has deleted although the user wanted as many and nobody knew that it had to be replaced.
+    pub fn deleted_unknown(&mut self) -> Option<String> {
+        let count = i64::try_from(self.unknown.len()).unwrap_or(i64::MAX);
+        let name = self.unknown.last().filter(|_| count > self.taken_back)?.clone();
+        // Each is reported once.
+        self.taken_back += 1;
+        Some(name)
     }
 
     /// An original that refit has replaced although the user wanted as many.

@@ -4,11 +4,19 @@ use std::collections::BTreeMap;
 
 use super::*;
 
-const RULES: Rules =
-    Rules { on_delete: false, is_covered: true, is_required: false, may_update: true, keep_originals: true };
+const RULES: Rules = Rules {
+    on_delete: false,
+    is_paused: false,
+    is_covered: true,
+    is_known: true,
+    is_required: false,
+    may_update: true,
+    keep_originals: true,
+};
 
 /// A world as `ms1 v1: m1 m2*; ms2 v2: m3!`, with template v2 wanted: `*` is being updated, `!` arrives, `#` has
-/// failed, `^` is scaffolding, `-` is unavailable, `~` is being deleted by the user.
+/// failed, `^` is scaffolding, `-` is unavailable, `~` is being deleted by the user, `=` is refused for the moment,
+/// `%` for good.
 fn world(replicas: i32, text: &str) -> World {
     let mut world = World {
         replicas,
@@ -31,11 +39,12 @@ fn world(replicas: i32, text: &str) -> World {
                 is_started: is('*'),
                 is_unacknowledged: is('!'),
                 is_failed: is('#'),
+                refusal: (is('=') || is('%')).then_some(Refusal { for_good: is('%') }),
                 is_scaffolding: is('^'),
                 is_made_unavailable: is('-'),
                 is_deleting: is('~'),
             };
-            world.machines.insert(machine.trim_end_matches(['*', '!', '#', '^', '-', '~']).to_owned(), state);
+            world.machines.insert(machine.trim_end_matches(['*', '!', '#', '^', '-', '~', '=', '%']).to_owned(), state);
         }
     }
     world
@@ -150,6 +159,21 @@ fn a_replaced_original_is_found_under_keep_originals_and_require() {
     check(&start, &[(Actor::User, fewer), (machine_set("ms1"), world(1, "ms1 v1: m2; ms2 v2:"))], &[]);
 }
 
+#[test]
+fn a_machine_that_is_replaced_for_a_refusal_of_the_moment_is_found() {
+    let replaced = |mark: char| {
+        let start = world(2, &format!("ms1 v1: m1{mark}; ms2 v2: m2"));
+        let plan = (Actor::Deployment, start.clone());
+        let surged = (machine_set("ms2"), world(2, &format!("ms1 v1: m1{mark}; ms2 v2: m2 m3")));
+        (start, [plan, surged, (machine_set("ms1"), world(2, "ms1 v1:; ms2 v2: m2 m3"))])
+    };
+    let (start, steps) = replaced('=');
+    check(&start, &steps, &["I6: m1 was there at the start and was replaced"]);
+    let (start, steps) = replaced('%');
+    check(&start, &steps, &[]);
+    check_required(&start, &steps, &["I1: m1 was there before the rollout and was deleted"]);
+}
+
 /// Under `Require`.
 #[track_caller]
 fn check_required(start: &World, steps: &[(Actor, World)], expected: &[&str]) {
@@ -216,6 +240,11 @@ fn the_end_must_be_what_was_asked_for() {
     assert_eq!(end(RULES, "ms2 v2: m1"), ["I7: there are 1 machines, 2 are wanted"]);
     assert_eq!(end(RULES, "ms2 v2: m1 m2*"), ["I7: the update of m2 never ends"]);
     assert!(end(RULES, "ms1 v1: m1; ms2 v2: m2#").is_empty(), "a bad change stops by itself");
+    assert_eq!(end(RULES, "ms1 v1: m1#; ms2 v2: m2"), ["I7: m1 is not of the wanted template"]);
+    assert!(end(RULES, "ms1 v1: m1=; ms2 v2: m2").is_empty(), "it stays until the provider lets it");
+    assert!(end(RULES, "ms1 v1: m1= m2%; ms2 v2:").is_empty(), "nobody knows which of them would go");
+    assert_eq!(end(RULES, "ms1 v1: m1%; ms2 v2: m2"), ["I7: m1 is not of the wanted template"]);
+    assert!(end(Rules { is_required: true, ..RULES }, "ms1 v1: m1%; ms2 v2: m2").is_empty());
     assert!(end(Rules { is_required: true, is_covered: false, ..RULES }, "ms1 v1: m1 m2; ms2 v2:").is_empty());
     assert!(end(Rules { on_delete: true, ..RULES }, "ms1 v1: m1 m2; ms2 v2:").is_empty());
     assert_eq!(Checker::new(RULES, &world(0, "ms1 v1:")).finish(false), ["I7: it does not settle"]);

@@ -37,6 +37,7 @@ use crate::coverage::Accepted;
 use crate::coverage::FrozenPlan;
 use crate::coverage::kubeadm_config::Flavour;
 use crate::effect::{Event, Patch, Target};
+use crate::fleet;
 use crate::waiting::WaitingOn;
 
 /// Begins the update of a Machine that extensions have accepted.
@@ -122,7 +123,7 @@ fn change_course(
 ) {
     match verdict {
         Accepted::Covered { plan } => {
-            mark(machine, &plan.clone().after(frozen), decision);
+            mark(machine, &plan.clone().after(frozen, &fleet::progress_of(&machine.machine).missing), decision);
             go_on(view, machine, decision);
         }
         Accepted::Undecided { answers } => {

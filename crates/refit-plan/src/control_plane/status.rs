@@ -63,7 +63,7 @@ fn status(view: &View<'_>, told: &Told<'_>, decision: &Decision) -> KubeadmContr
     let made = replicas::conditions(view, told, decision)
         .into_iter()
         .chain(health::conditions(view, is_initialized))
-        .chain([conditions::not_paused(), deleting(view), waiting::blocked(&decision.waiting_on)]);
+        .chain([conditions::not_paused(), deleting(view), waiting::blocked(&decision.waiting_on, |_| None)]);
     for condition in made {
         set(view, &mut status, condition);
     }

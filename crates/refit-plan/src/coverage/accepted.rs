@@ -1,6 +1,8 @@
 //! What extensions said about a change, as far as whoever changes the machines must know it.
 
-use super::{Coverage, ExtensionAnswer, FrozenPlan};
+use refit_api::hooks::plain;
+
+use super::{Coverage, ExtensionAnswer, FrozenPlan, Undiscovered};
 use crate::waiting::Answer;
 
 /// What extensions said, together: what a machine is changed by, or why it is not.
@@ -19,10 +21,13 @@ impl From<&Coverage> for Accepted {
         match coverage {
             Coverage::Covered { plan, .. } => Self::Covered { plan: plan.freeze() },
             Coverage::Uncovered { left, answers } => {
-                let paths = left.listed.iter().map(|change| change.path.to_string()).collect();
+                let paths = left.listed.iter().map(|change| plain(&change.path.to_string())).collect();
                 Self::Uncovered { paths, answers: words(answers) }
             }
-            Coverage::Undecided { answers, .. } => Self::Undecided { answers: words(answers) },
+            Coverage::Undecided { answers, undiscovered, .. } => {
+                let unreached = undiscovered.iter().map(unreached);
+                Self::Undecided { answers: words(answers).into_iter().chain(unreached).collect() }
+            }
         }
     }
 }
@@ -31,4 +36,11 @@ impl From<&Coverage> for Accepted {
 fn words(answers: &[ExtensionAnswer]) -> Vec<Answer> {
     let said = answers.iter().filter_map(|answer| Some((answer, answer.to_status().message?)));
     said.map(|(answer, words)| Answer { extension: answer.extension.to_string(), words }).collect()
+}
+
+/// What is to be known of an extension that is there and cannot be asked.
+fn unreached(undiscovered: &Undiscovered) -> Answer {
+    let Undiscovered { extension_config, words } = undiscovered;
+    let words = format!("is registered, and it is not known what it covers: {words}");
+    Answer { extension: format!("ExtensionConfig {extension_config}"), words }
 }

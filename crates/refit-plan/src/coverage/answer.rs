@@ -1,7 +1,7 @@
 //! What extensions answer, and what becomes of it.
 
 use refit_api::hooks::{
-    CanUpdateMachineResponse, CanUpdateMachineSetResponse, CanonicalName, HookResponse, Patch, StatusError,
+    CanUpdateMachineResponse, CanUpdateMachineSetResponse, CanonicalName, HookResponse, Patch, StatusError, plain,
 };
 use refit_api::rollout::{self, ChangedObject};
 
@@ -88,6 +88,9 @@ pub enum Verdict {
     /// It sent a patch that cannot be applied. None of its patches count, and it is not known what it meant to cover:
     /// a broken extension is no reason to replace a machine.
     BadPatch(PatchError),
+    /// It changes these fields to something else than what is wanted, and nobody after it has put that right. It is not known
+    /// what it meant: a broken extension is no reason to replace a machine.
+    Strays(Changes),
     /// It is not known what it would cover: the call failed, or the extension says that it did. To be asked again.
     Unknown,
 }
@@ -96,7 +99,7 @@ impl Verdict {
     /// Whether it is not known what the extension would cover.
     pub(super) fn is_failure(&self) -> bool {
         match self {
-            Self::BadPatch(_) | Self::Unknown => true,
+            Self::BadPatch(_) | Self::Strays(_) | Self::Unknown => true,
             Self::Covers(_) | Self::CoversNothing => false,
         }
     }
@@ -111,7 +114,7 @@ impl ExtensionAnswer {
     pub fn to_status(&self) -> rollout::ExtensionAnswer {
         let covers = match &self.verdict {
             Verdict::Covers(changes) => i32::try_from(changes.count()).unwrap_or(i32::MAX),
-            Verdict::CoversNothing | Verdict::BadPatch(_) | Verdict::Unknown => 0,
+            Verdict::CoversNothing | Verdict::BadPatch(_) | Verdict::Strays(_) | Verdict::Unknown => 0,
         };
         let message = Some(self.explanation()).filter(|message| !message.is_empty());
         rollout::ExtensionAnswer { name: self.extension.to_string(), covers, message }
@@ -120,10 +123,18 @@ impl ExtensionAnswer {
     /// The words, and what is wrong with the patch if anything is.
     fn explanation(&self) -> String {
         let text = match &self.verdict {
-            Verdict::BadPatch(error) if self.words.is_empty() => error.to_string(),
-            Verdict::BadPatch(error) => format!("{error}; it says: {}", self.words),
+            Verdict::BadPatch(error) => self.with_words(error.to_string()),
+            Verdict::Strays(changes) => self.with_words(format!(
+                "the patch of {} is wrong: it changes {} to something else than what is wanted",
+                self.extension,
+                changes.names()
+            )),
             Verdict::Covers(_) | Verdict::CoversNothing | Verdict::Unknown => self.words.clone(),
         };
-        shortened(text, MAX_WORDS)
+        shortened(plain(&text), MAX_WORDS)
+    }
+
+    fn with_words(&self, problem: String) -> String {
+        if self.words.is_empty() { problem } else { format!("{problem}; it says: {}", self.words) }
     }
 }

@@ -128,9 +128,34 @@ impl FieldValue {
     }
 }
 
+/// Whether a path is that of a field, or of a part of it.
+pub(super) fn is_beneath(path: &str, field: &str) -> bool {
+    path.strip_prefix(field).is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', '[']))
+}
+
 impl Changes {
     pub fn is_empty(&self) -> bool {
         self.listed.is_empty()
+    }
+
+    /// The fields, the first few by name.
+    pub(super) fn names(&self) -> String {
+        const SHOWN: usize = 3;
+        let shown: Vec<String> = self.listed.iter().take(SHOWN).map(|change| change.path.to_string()).collect();
+        match self.count().saturating_sub(shown.len()) {
+            0 => shown.join(", "),
+            more => format!("{} and {more} more", shown.join(", ")),
+        }
+    }
+
+    /// Whether a change of the same field, or of what it is in, or of a part of it is listed.
+    pub(super) fn touches(&self, other: &FieldChange) -> bool {
+        let other_path = other.path.to_string();
+        let is_near = |change: &FieldChange| {
+            let path = change.path.to_string();
+            change.object == other.object && (is_beneath(&path, &other_path) || is_beneath(&other_path, &path))
+        };
+        self.listed.iter().any(is_near)
     }
 
     /// How many changes there are, listed or not.

@@ -9,7 +9,7 @@ use refit_api::hooks::CanonicalName;
 use refit_api::rollout;
 
 use super::answer::{Answer, ExtensionAnswer, Reply, Verdict};
-use super::change::{Changes, MAX_CHANGES};
+use super::change::{Changes, FieldChange, MAX_CHANGES};
 use super::plan::{PlannedExtension, UpdatePlan};
 use super::question::{Question, Request};
 
@@ -25,6 +25,15 @@ pub struct Extension {
     pub order: i32,
 }
 
+/// An ExtensionConfig that is registered, and of which nobody knows what it serves: it was never discovered, or its last
+/// discovery failed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Undiscovered {
+    pub extension_config: String,
+    /// Why it is not known, as its condition `Discovered` says it.
+    pub words: String,
+}
+
 /// The state of asking: what is left of the question, and whom to ask about it.
 ///
 /// # Guarantees
@@ -36,6 +45,7 @@ pub struct Composition {
     /// In the order of asking. As many of them have been asked as there are answers.
     extensions: Vec<CanonicalName>,
     answers: Vec<ExtensionAnswer>,
+    undiscovered: Vec<Undiscovered>,
 }
 
 /// What is to be done next.
@@ -55,7 +65,7 @@ pub enum Coverage {
     /// Some changes are covered by nobody, and everybody has answered.
     Uncovered { left: Changes, answers: Vec<ExtensionAnswer> },
     /// Some changes are left, and it is not known what an extension would say. Ask again, replace nothing.
-    Undecided { left: Changes, answers: Vec<ExtensionAnswer> },
+    Undecided { left: Changes, answers: Vec<ExtensionAnswer>, undiscovered: Vec<Undiscovered> },
 }
 
 /// Why extensions, or an answer, are refused.
@@ -75,7 +85,15 @@ impl Composition {
         if extensions.len() > MAX_EXTENSIONS {
             return Err(CompositionError::TooManyExtensions { found: extensions.len() });
         }
-        Ok(Self { left: question.clone(), asked: question, extensions, answers: Vec::new() })
+        let (left, asked) = (question.clone(), question);
+        Ok(Self { left, asked, extensions, answers: Vec::new(), undiscovered: Vec::new() })
+    }
+
+    /// The same, while these cannot be asked: what the others leave uncovered they may cover.
+    #[must_use]
+    pub fn beside(mut self, undiscovered: Vec<Undiscovered>) -> Self {
+        self.undiscovered = undiscovered;
+        self
     }
 
     /// What is to be done next. Asking again gives the same.
@@ -123,12 +141,15 @@ impl Composition {
     }
 
     fn coverage(&self) -> Coverage {
-        let answers = self.answers.clone();
         let left = self.left.changes();
         if self.left.is_settled() {
-            Coverage::Covered { plan: self.plan(), answers }
-        } else if answers.iter().any(|answer| answer.verdict.is_failure()) {
-            Coverage::Undecided { left, answers }
+            return Coverage::Covered { plan: self.plan(), answers: self.answers.clone() };
+        }
+        let asked = self.asked.changes();
+        let answers: Vec<_> = self.answers.iter().map(|answer| judged_by_the_end(answer, &asked, &left)).collect();
+        let is_doubtful = !self.undiscovered.is_empty() || answers.iter().any(|answer| answer.verdict.is_failure());
+        if is_doubtful && !self.left.changes_type() {
+            Coverage::Undecided { left, answers, undiscovered: self.undiscovered.clone() }
         } else {
             Coverage::Uncovered { left, answers }
         }
@@ -139,7 +160,7 @@ impl Composition {
             Verdict::Covers(claims) => {
                 Some(PlannedExtension { name: answer.extension.clone(), claims: claims.clone() })
             }
-            Verdict::CoversNothing | Verdict::BadPatch(_) | Verdict::Unknown => None,
+            Verdict::CoversNothing | Verdict::BadPatch(_) | Verdict::Strays(_) | Verdict::Unknown => None,
         });
         UpdatePlan { question: self.asked.hash(), target: self.asked.target_hash(), steps: steps.collect() }
     }
@@ -169,12 +190,22 @@ impl Coverage {
         let covered = self.answers().iter().flat_map(|answer| {
             let claims: &[_] = match &answer.verdict {
                 Verdict::Covers(claims) => &claims.listed,
-                Verdict::CoversNothing | Verdict::BadPatch(_) | Verdict::Unknown => &[],
+                Verdict::CoversNothing | Verdict::BadPatch(_) | Verdict::Strays(_) | Verdict::Unknown => &[],
             };
             claims.iter().map(|change| change.to_status(Some(&answer.extension)))
         });
         uncovered.chain(covered).take(MAX_CHANGES).collect()
     }
+}
+
+/// The answer, seen from the end: one that changes a field that nobody asked about, and that is still another than wanted, is
+/// wrong. Where not all changes are listed, nobody can tell.
+fn judged_by_the_end(answer: &ExtensionAnswer, asked: &Changes, left: &Changes) -> ExtensionAnswer {
+    let Verdict::Covers(claims) = &answer.verdict else { return answer.clone() };
+    let is_stray = |claim: &&FieldChange| asked.more == 0 && left.touches(claim) && !asked.touches(claim);
+    let listed: Vec<FieldChange> = claims.listed.iter().filter(is_stray).cloned().collect();
+    let verdict = if listed.is_empty() { return answer.clone() } else { Verdict::Strays(Changes { listed, more: 0 }) };
+    ExtensionAnswer { verdict, ..answer.clone() }
 }
 
 /// By order, then by name; each name once.

@@ -1,5 +1,6 @@
 //! The plan of an update: which extensions run on a machine, in which order.
 
+use std::collections::BTreeMap;
 use std::error::Error;
 
 use refit_api::hooks::{CanonicalName, NameError};
@@ -7,6 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::answer::MAX_WORDS;
 use super::change::{Changes, shortened};
+use super::claims::Claims;
 use super::composition::MAX_EXTENSIONS;
 use super::hash::{ContentHash, NotAHash};
 
@@ -14,7 +16,7 @@ use super::hash::{ContentHash, NotAHash};
 const VERSION: u32 = 1;
 
 /// The largest plan in an annotation: [`MAX_EXTENSIONS`] names of up to 127 characters with quotes and a comma, two
-/// hashes of 64 digits and the names of the fields take less than 9 KiB.
+/// hashes of 64 digits and the names of the fields take less than 9 KiB, and claims 4 KiB.
 pub const MAX_ENCODED_BYTES: usize = 16 * 1024;
 
 /// The extensions that cover a change together, in the order in which they run.
@@ -47,6 +49,8 @@ pub struct FrozenPlan {
     remaining: Vec<CanonicalName>,
     /// Those that are done, in the order in which they ran. For people: nothing depends on it.
     done: Vec<CanonicalName>,
+    /// What those that are still to run have promised to change.
+    claims: Claims,
 }
 
 /// Why an annotation is no plan.
@@ -91,13 +95,16 @@ struct Encoded {
     run: Vec<String>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     done: Vec<String>,
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    claims: BTreeMap<String, Vec<String>>,
 }
 
 impl UpdatePlan {
     /// The plan as a Machine carries it, with everything still to run.
     pub fn freeze(&self) -> FrozenPlan {
         let remaining = self.steps.iter().map(|step| step.name.clone()).collect();
-        FrozenPlan { question: self.question.clone(), target: self.target.clone(), remaining, done: Vec::new() }
+        let claims = Claims::of(self.steps.iter().map(|step| (&step.name, &step.claims)));
+        FrozenPlan { question: self.question.clone(), target: self.target.clone(), remaining, done: Vec::new(), claims }
     }
 }
 
@@ -126,19 +133,31 @@ impl FrozenPlan {
     #[must_use]
     pub(crate) fn without_first(&self) -> Self {
         let (first, rest) = self.remaining.split_at(self.remaining.len().min(1));
-        Self { remaining: rest.to_vec(), done: [&self.done[..], first].concat(), ..self.clone() }
+        let claims = self.claims.only(rest);
+        Self { remaining: rest.to_vec(), done: [&self.done[..], first].concat(), claims, ..self.clone() }
+    }
+
+    /// The fields that the extension has promised to change. None where that is not known.
+    pub fn fields_of(&self, extension: &CanonicalName) -> Vec<String> {
+        self.claims.fields_of(extension)
     }
 
     /// The plan for a machine whose last one was not run to its end: what that one had still to run comes first.
     ///
     /// The objects of such a machine may say already what its host is not yet. Who was only asked about the rest does
     /// not know of that part. Plans that have more than [`MAX_EXTENSIONS`] together cannot be read back: then a person
-    /// has to decide, as none of it may be left out.
+    /// has to decide, as none of it may be left out. One that is `missing` is left out where this plan changes every field
+    /// that it was to change: whoever has promised that brings the host to what is wanted, whatever it is now.
     #[must_use]
-    pub fn after(self, unfinished: &Self) -> Self {
-        let mut remaining = unfinished.remaining.clone();
+    pub fn after(self, unfinished: &Self, missing: &[CanonicalName]) -> Self {
+        let is_replaced = |name: &CanonicalName| {
+            missing.contains(name) && !self.remaining.contains(name) && self.claims.cover(&unfinished.claims, name)
+        };
+        let left = unfinished.remaining.iter().filter(|name| !is_replaced(name));
+        let mut remaining: Vec<CanonicalName> = left.cloned().collect();
+        let claims = unfinished.claims.only(&remaining).and(&self.claims);
         remaining.extend(self.remaining.into_iter().filter(|name| !unfinished.remaining.contains(name)));
-        Self { remaining, ..self }
+        Self { remaining, claims, ..self }
     }
 
     /// The value of the annotation.
@@ -150,6 +169,7 @@ impl FrozenPlan {
             target: self.target.to_string(),
             run: text(&self.remaining),
             done: text(&self.done),
+            claims: self.claims.encode(),
         };
         serde_json::to_string(&encoded).expect("strings and a number must encode")
     }
@@ -169,6 +189,7 @@ impl FrozenPlan {
             target: hash("target", &encoded.target)?,
             remaining: decode_names(&encoded.run)?,
             done: decode_names(&encoded.done)?,
+            claims: Claims::decode(encoded.claims),
         })
     }
 }
@@ -202,7 +223,7 @@ fn decode_names(names: &[String]) -> Result<Vec<CanonicalName>, FrozenPlanError>
 mod tests {
     use serde_json::json;
 
-    use super::super::testing::{frozen_plan, hash, name};
+    use super::super::testing::{frozen_plan, hash, name, planned};
     use super::*;
 
     fn plan(names: &[&str]) -> FrozenPlan {
@@ -238,11 +259,60 @@ mod tests {
     fn what_an_unfinished_plan_had_to_run_comes_first_and_once() {
         let check = |unfinished: &[&str], run: &[&str], expected: &[&str]| {
             let unfinished = frozen_plan("older question", "older target", unfinished);
-            assert_eq!(plan(run).after(&unfinished), plan(expected));
+            assert_eq!(plan(run).after(&unfinished, &[]), plan(expected));
         };
         check(&["b.y", "c.z"], &["a.x", "b.y"], &["b.y", "c.z", "a.x"]);
         check(&["b.y"], &[], &["b.y"]);
         check(&[], &["a.x"], &["a.x"]);
+    }
+
+    /// The extension that was to change the memory is gone.
+    #[test]
+    fn who_is_missing_is_left_out_where_the_new_plan_changes_the_same_fields() {
+        let claims = |claims: &[(&str, &[&str])]| {
+            let steps = claims.iter().map(|(name, fields)| planned(name, fields)).collect();
+            UpdatePlan { question: hash("q"), target: hash("t"), steps }.freeze()
+        };
+        let unfinished = claims(&[("can.memory", &["spec.memory.size", "spec.swap"]), ("can.files", &["spec.files"])]);
+        let check = |plan: FrozenPlan, missing: &[&str], expected: &[&str]| {
+            let missing: Vec<CanonicalName> = missing.iter().map(|text| name(text)).collect();
+            let after = plan.after(&unfinished, &missing);
+            assert_eq!(after.remaining(), expected.iter().map(|text| name(text)).collect::<Vec<_>>());
+            assert_eq!(FrozenPlan::decode(&after.encode()).expect("it must be readable"), after);
+        };
+        let both = || claims(&[("can.memory-2", &["spec.memory", "spec.swap"])]);
+        check(both(), &["can.memory"], &["can.files", "can.memory-2"]);
+        check(both(), &[], &["can.memory", "can.files", "can.memory-2"]);
+        check(claims(&[("can.m2", &["spec.memory"])]), &["can.memory"], &["can.memory", "can.files", "can.m2"]);
+        check(claims(&[("can.cpu", &["spec.cpus"])]), &["can.memory"], &["can.memory", "can.files", "can.cpu"]);
+        check(claims(&[("can.memory", &["spec.memory", "spec.swap"])]), &["can.memory"], &["can.memory", "can.files"]);
+        let unknown = frozen_plan("older question", "older target", &["can.memory"]);
+        assert_eq!(
+            both().after(&unknown, &[name("can.memory")]).remaining().len(),
+            2,
+            "nobody knows what it was to do"
+        );
+    }
+
+    #[test]
+    fn what_is_promised_stays_known_until_it_is_done() {
+        let steps = vec![planned("can.memory", &["spec.memory"]), planned("can.files", &["spec.files"])];
+        let plan = UpdatePlan { question: hash("q"), target: hash("t"), steps }.freeze();
+        assert_eq!(plan.fields_of(&name("can.memory")), ["spec.memory"]);
+        let plan = plan.without_first();
+        assert_eq!(plan.fields_of(&name("can.memory")), Vec::<String>::new());
+        assert_eq!(plan.fields_of(&name("can.files")), ["spec.files"]);
+    }
+
+    #[test]
+    fn claims_that_are_too_many_are_not_known() {
+        let fields: Vec<String> = (0..500).map(|number| format!("spec.field{number}")).collect();
+        let fields: Vec<&str> = fields.iter().map(String::as_str).collect();
+        let steps = vec![planned("can.many", &fields), planned("can.few", &["spec.memory"])];
+        let plan = UpdatePlan { question: hash("q"), target: hash("t"), steps }.freeze();
+        assert_eq!(plan.fields_of(&name("can.many")), Vec::<String>::new());
+        assert_eq!(plan.fields_of(&name("can.few")), ["spec.memory"]);
+        assert!(plan.encode().len() < MAX_ENCODED_BYTES);
     }
 
     #[test]

@@ -26,6 +26,17 @@ pub fn frozen_plan(question: &str, target: &str, run: &[&str]) -> FrozenPlan {
     UpdatePlan { question: hash(question), target: hash(target), steps: steps.collect() }.freeze()
 }
 
+/// An extension of a plan that has promised to change these fields of the host.
+pub fn planned(text: &str, fields: &[&str]) -> PlannedExtension {
+    let change = |path: &&str| FieldChange {
+        object: refit_api::rollout::ChangedObject::InfrastructureMachine,
+        path: refit_api::admission::FieldPath::new(*path),
+        before: FieldValue::Absent,
+        after: FieldValue::Hidden,
+    };
+    PlannedExtension { name: name(text), claims: Changes { listed: fields.iter().map(change).collect(), more: 0 } }
+}
+
 pub fn extension(text: &str, order: i32) -> Extension {
     Extension { name: name(text), order }
 }

@@ -89,7 +89,7 @@ pub fn is_spec_applied(
 }
 
 /// What belongs to the manager by its applies.
-fn owned_by<'a>(manager: &str, managed_fields: Option<&'a [ManagedFieldsEntry]>) -> Option<&'a Value> {
+pub(super) fn owned_by<'a>(manager: &str, managed_fields: Option<&'a [ManagedFieldsEntry]>) -> Option<&'a Value> {
     let entry = managed_fields.unwrap_or_default().iter().find(|entry| is_by(entry, manager, APPLY));
     entry.and_then(|entry| entry.fields_v1.as_ref()).map(|fields| &fields.0)
 }
@@ -143,13 +143,13 @@ fn are_items_owned(items: &[Value], observed: &Value, owned: &Map<String, Value>
 }
 
 /// How the item of a list is known.
-enum Key {
+pub(super) enum Key {
     Fields(Map<String, Value>),
     Value(Value),
 }
 
 impl Key {
-    fn parse(text: &str) -> Option<Self> {
+    pub fn parse(text: &str) -> Option<Self> {
         match text.split_once(':')? {
             ("k", fields) => serde_json::from_str(fields).ok().map(Self::Fields),
             ("v", value) => serde_json::from_str(value).ok().map(Self::Value),
@@ -158,12 +158,12 @@ impl Key {
     }
 }
 
-fn has_fields(item: &Value, fields: &Map<String, Value>) -> bool {
+pub(super) fn has_fields(item: &Value, fields: &Map<String, Value>) -> bool {
     fields.iter().all(|(name, value)| item.get(name) == Some(value))
 }
 
 /// What is inside; the dot stands for the thing itself.
-fn members(owned: &Map<String, Value>) -> impl Iterator<Item = (&String, &Value)> {
+pub(super) fn members(owned: &Map<String, Value>) -> impl Iterator<Item = (&String, &Value)> {
     owned.iter().filter(|(key, _)| *key != ".")
 }
 

@@ -8,8 +8,8 @@ use crate::coverage::ContentHash;
 /// [`Observed`](super::Observed), for which the shell comes back at once.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Errand {
-    /// Ask an updater to bring the Machine to its desired state.
-    Ask { call: Call, request: Box<UpdateMachineRequest> },
+    /// Ask an updater to bring the Machine to its desired state. `about` goes into the answer.
+    Ask { call: Call, about: ContentHash, request: Box<UpdateMachineRequest> },
     /// Cordon the Node and evict what may be evicted now, as [`drain::plan`](super::drain::plan) says.
     Drain { node: String },
     /// Find out which volumes the Node still has.

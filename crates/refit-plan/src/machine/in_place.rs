@@ -4,6 +4,7 @@
 //! extensions of the plan run one after another, each until it says that it is done. A Machine without a plan was
 //! marked by upstream's controllers; for it there must be exactly one extension.
 
+mod absence;
 mod answer;
 mod completion;
 mod limits;
@@ -23,15 +24,14 @@ use refit_api::hooks::Hook;
 use refit_api::pending_hooks;
 use refit_api::vocabulary::annotations::UPDATE_IN_PROGRESS;
 use refit_api::vocabulary::condition_types::UPDATING;
-use refit_api::vocabulary::refit::annotations::{UPDATE_FAILED, UPDATE_PLAN, UPDATE_PROGRESS};
+use refit_api::vocabulary::refit::annotations::UPDATE_FAILED;
 use refit_api::vocabulary::refit::{condition_types, events, reasons};
 
 use super::draft::Draft;
 use super::problem::Problem;
-use super::progress::Progress;
 use super::quiet::Passing;
-use crate::coverage::FrozenPlan;
 use crate::effect::Event;
+use crate::fleet;
 use crate::waiting::WaitingOn;
 pub use limits::{Limits, limits_of};
 use stage::Stage;
@@ -54,15 +54,11 @@ pub(crate) fn is_updating(annotations: &BTreeMap<String, String>) -> bool {
     annotations.contains_key(UPDATE_IN_PROGRESS) || pending_hooks::is_pending(annotations, Hook::UpdateMachine.name())
 }
 
-/// When the update began that is going on: when the first extension was asked, where that was written down, or else
-/// when the Machine first said that it is being updated.
+/// When the update began that is going on: when it was handed over, where that was written down, or else when the
+/// Machine first said that it is being updated.
 pub(crate) fn update_began(machine: &Machine) -> Option<Timestamp> {
-    let own = machine.metadata.annotations.as_ref();
-    let annotation = |key: &str| own.and_then(|own| own.get(key)).map(String::as_str);
-    let plan = annotation(UPDATE_PLAN).and_then(|text| FrozenPlan::decode(text).ok()).map(|plan| plan.question);
-    let progress = Progress::decode(annotation(UPDATE_PROGRESS), plan.as_ref());
     let updating = get(&machine.status.conditions, UPDATING).filter(|it| Status::of(it) == Status::True);
-    progress.started_at.or_else(|| updating.map(|it| it.last_transition_time.0))
+    fleet::progress_of(machine).started_at.or_else(|| updating.map(|it| it.last_transition_time.0))
 }
 
 /// Takes the next step of the update.

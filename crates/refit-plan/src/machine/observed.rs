@@ -147,6 +147,8 @@ pub enum Updaters {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Answer {
     pub call: Call,
+    /// What users wanted when it was asked, as in [`Errand::Ask`](super::Errand::Ask).
+    pub about: ContentHash,
     pub at: Timestamp,
     /// The response, or why there is none. A failure policy does not make a response of a failure.
     pub response: Result<UpdateMachineResponse, String>,

@@ -1,9 +1,10 @@
 //! How an update has gone so far, as the Machine's annotation `refit.dev/update-progress` carries it.
 
 use jiff::{SignedDuration, Timestamp};
+use refit_api::hooks::CanonicalName;
 use serde::{Deserialize, Serialize};
 
-use crate::coverage::ContentHash;
+use crate::coverage::{ContentHash, MAX_EXTENSIONS};
 
 const VERSION: u32 = 1;
 /// The wait after the first failure. It doubles with each further one.
@@ -23,10 +24,29 @@ pub struct Progress {
     /// How many of them do not count any more, as the update was given up after them and somebody asked for another
     /// try. The number of attempts itself never goes down, so that an old answer cannot be taken for a new one.
     pub forgiven: u32,
-    /// When the first extension was first asked. Kept only where there is a limit to count from it.
+    /// How many of those that count failed without an answer of the extension.
+    pub unanswered: u32,
+    /// When the update was handed over to the Machine's controller, or begun anew after it was given up.
     pub started_at: Option<Timestamp>,
-    /// When the next try may be, after one that failed.
+    /// When the next try may be, after one that failed. Nothing from the moment at which that begins.
     pub retry_at: Option<Timestamp>,
+    /// The last try is over for certain: the extension said that it failed, or was not asked at all.
+    pub is_over: bool,
+    /// The extensions of the plan that are not registered. A plan for another target does without them where it can.
+    pub missing: Vec<CanonicalName>,
+    /// Since when the extension whose turn it is has been one of them.
+    pub missing_since: Option<Timestamp>,
+    /// It has been for so long that nobody is taken to be at work: the machine may take another target.
+    pub is_gone: bool,
+}
+
+/// How a try failed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Failure {
+    /// The extension said so, or was never asked. Nobody is at work on the host any more.
+    Answered,
+    /// It cannot be told what the extension does: it gave no answer, or none that makes sense.
+    Unanswered,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -39,19 +59,39 @@ struct Encoded {
     attempts: u32,
     #[serde(default, skip_serializing_if = "is_zero")]
     forgiven: u32,
+    #[serde(default, skip_serializing_if = "is_zero")]
+    unanswered: u32,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     started_at: Option<Timestamp>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     retry_at: Option<Timestamp>,
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    over: bool,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    missing: Vec<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    missing_since: Option<Timestamp>,
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    gone: bool,
 }
 
 impl Progress {
     /// The value of the annotation; nothing while there is nothing to remember.
     pub fn encode(&self) -> Option<String> {
         let is_blank = *self == Self { plan: self.plan.clone(), ..Self::default() };
-        let Self { plan, attempts, forgiven, started_at, retry_at } = self.clone();
-        let plan = plan.map(|plan| plan.to_string());
-        let encoded = Encoded { version: VERSION, plan, attempts, forgiven, started_at, retry_at };
+        let encoded = Encoded {
+            version: VERSION,
+            plan: self.plan.as_ref().map(ToString::to_string),
+            attempts: self.attempts,
+            forgiven: self.forgiven,
+            unanswered: self.unanswered,
+            started_at: self.started_at,
+            retry_at: self.retry_at,
+            over: self.is_over,
+            missing: self.missing.iter().map(ToString::to_string).collect(),
+            missing_since: self.missing_since,
+            gone: self.is_gone,
+        };
         (!is_blank).then(|| serde_json::to_string(&encoded).expect("numbers, strings and times must encode"))
     }
 
@@ -63,9 +103,18 @@ impl Progress {
         let fits = |encoded: &Encoded| encoded.version == VERSION && encoded.plan.as_deref() == id;
         let plan = plan.cloned();
         match encoded.filter(fits) {
-            Some(Encoded { version: _, plan: _, attempts, forgiven, started_at, retry_at }) => {
-                Self { plan, attempts, forgiven, started_at, retry_at }
-            }
+            Some(encoded) => Self {
+                plan,
+                attempts: encoded.attempts,
+                forgiven: encoded.forgiven,
+                unanswered: encoded.unanswered,
+                started_at: encoded.started_at,
+                retry_at: encoded.retry_at,
+                is_over: encoded.over,
+                missing: encoded.missing.iter().take(MAX_EXTENSIONS).filter_map(|name| name.parse().ok()).collect(),
+                missing_since: encoded.missing_since,
+                is_gone: encoded.gone,
+            },
             None => Self { plan, ..Self::default() },
         }
     }
@@ -75,19 +124,38 @@ impl Progress {
         self.attempts.saturating_sub(self.forgiven)
     }
 
+    /// How many of them the extension has answered.
+    pub fn answered_failures(&self) -> u32 {
+        self.failures().saturating_sub(self.unanswered)
+    }
+
+    /// Of an update that is handed over now.
+    pub fn handed_over(plan: Option<ContentHash>, now: Timestamp) -> Self {
+        Self { plan, started_at: Some(whole_second_after(now, SignedDuration::ZERO)), ..Self::default() }
+    }
+
     /// The progress after another failure.
     #[must_use]
-    pub fn failed(&self, now: Timestamp) -> Self {
+    pub fn failed(&self, failure: Failure, now: Timestamp) -> Self {
         let attempts = self.attempts.saturating_add(1);
         let failures = attempts.saturating_sub(self.forgiven);
-        Self { attempts, retry_at: Some(whole_second_after(now, backoff(failures))), ..self.clone() }
+        let retry_at = Some(whole_second_after(now, backoff(failures)));
+        let unanswered = self.unanswered.saturating_add(u32::from(failure == Failure::Unanswered));
+        Self { attempts, unanswered, retry_at, is_over: failure == Failure::Answered, ..self.clone() }
+    }
+
+    /// The progress when the next try begins. Who has seen the one before may not give the machine another target any more.
+    #[must_use]
+    pub fn retrying(&self) -> Self {
+        Self { retry_at: None, is_over: false, ..self.clone() }
     }
 
     /// The progress after the update was given up: whoever asks for another try gets all of them.
     #[must_use]
     pub fn given_up(&self) -> Self {
         let attempts = self.attempts.saturating_add(1);
-        Self { plan: self.plan.clone(), attempts, forgiven: attempts, started_at: None, retry_at: None }
+        let (plan, missing, missing_since) = (self.plan.clone(), self.missing.clone(), self.missing_since);
+        Self { plan, attempts, forgiven: attempts, missing, missing_since, ..Self::default() }
     }
 }
 
@@ -115,11 +183,11 @@ mod tests {
     fn progress_reads_back_equal() {
         assert_eq!(Progress::default().encode(), None);
         let begin = Timestamp::UNIX_EPOCH;
-        let progress = Progress { started_at: Some(begin), ..Progress::default() }.failed(begin);
+        let progress = Progress::handed_over(None, begin).failed(Failure::Answered, begin);
         let text = progress.encode().unwrap();
         assert_eq!(
             text,
-            r#"{"version":1,"attempts":1,"startedAt":"1970-01-01T00:00:00Z","retryAt":"1970-01-01T00:00:01Z"}"#
+            r#"{"version":1,"attempts":1,"startedAt":"1970-01-01T00:00:00Z","retryAt":"1970-01-01T00:00:01Z","over":true}"#
         );
         assert_eq!(Progress::decode(Some(&text), None), progress);
         let given_up = Progress { plan: Some(hash("q")), ..progress }.given_up();
@@ -132,6 +200,16 @@ mod tests {
         for text in ["", "{}", "[]", r#"{"version":2,"attempts":3}"#] {
             assert_eq!(Progress::decode(Some(text), None), Progress::default(), "{text}");
         }
+    }
+
+    #[test]
+    fn a_try_is_over_only_when_the_extension_said_so_and_until_the_next_one_begins() {
+        let begin = Timestamp::UNIX_EPOCH;
+        let answered = Progress::default().failed(Failure::Answered, begin);
+        assert!(answered.is_over && !answered.retrying().is_over);
+        let silent = answered.failed(Failure::Unanswered, begin);
+        assert_eq!((silent.is_over, silent.failures(), silent.answered_failures()), (false, 2, 1));
+        assert_eq!(Progress::decode(silent.encode().as_deref(), None), silent);
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! One file per concern. The world of [`world`] carries effects out as an API server would.
 
+mod absence;
 mod conditions;
 mod crash;
 mod deletion;

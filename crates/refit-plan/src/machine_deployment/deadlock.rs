@@ -10,7 +10,7 @@ pub fn break_it(rollout: &mut Rollout<'_>, which: impl Fn(&Set<'_>) -> bool) {
     if !is_stuck(rollout) {
         return;
     }
-    let is_broken = |set: &&mut Set<'_>| which(set) && set.available != set.replicas && set.spec > set.reserved();
+    let is_broken = |set: &&mut Set<'_>| which(set) && set.available != set.replicas && set.spec > set.staying();
     if let Some(set) = rollout.old.iter_mut().find(is_broken) {
         set.scale_to(set.spec - 1, "one machine less, as the rollout is stuck on an unavailable one".to_owned());
     }

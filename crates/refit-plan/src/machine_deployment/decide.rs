@@ -7,9 +7,12 @@
 
 mod claims;
 mod coverage;
+mod decided;
 mod observed;
 mod pass;
 mod problem;
+mod record;
+mod refused;
 mod report;
 #[cfg(test)]
 mod tests;
@@ -17,25 +20,31 @@ mod views;
 mod wishes;
 mod writes;
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
+use jiff::Timestamp;
+use refit_api::cluster::MachineDeployment;
 use refit_api::vocabulary::finalizers;
 
 pub use coverage::{Ask, answer_key};
-pub use observed::{Observed, Template};
+pub use observed::{MachinesMadeFrom, Observed, Template};
+pub use pass::wanted;
 pub use problem::Problem;
 
 use super::MachineView;
 use super::ownership::{delete_all, join_cluster};
+use crate::coverage::ContentHash;
 use crate::effect::Effect;
 use crate::machine::paused_by;
-use crate::ownership::{add_finalizer, own_template, remove_finalizer};
+use crate::ownership::{add_finalizer, leaves_orphans, own_template, remove_finalizer};
 use crate::plan::Plan;
 use crate::reading::Read;
 use crate::waiting::WaitingOn;
 use claims::Owned;
 use pass::{Pass, rollout_after};
 use wishes::Wishes;
+use writes::Records;
 
 /// What to do about a MachineDeployment now.
 #[derive(Debug, Default)]
@@ -50,6 +59,8 @@ pub struct Decision {
     pub ask: Vec<Ask>,
     /// What went wrong. The shell logs it, and comes back with growing delays.
     pub problems: Vec<Problem>,
+    /// The answers that were looked at, by the name of the old MachineSet.
+    answered: BTreeMap<String, ContentHash>,
 }
 
 /// Decides what to do about a MachineDeployment.
@@ -86,17 +97,23 @@ pub fn decide(observed: &Observed<'_>) -> Decision {
     decision
 }
 
+/// What is told of a MachineDeployment whose Cluster is not there. Nothing else is done about it.
+pub fn without_cluster(deployment: &MachineDeployment, now: Timestamp) -> Vec<Effect> {
+    report::without_cluster(deployment, now)
+}
+
 /// Nobody knows what there is: that is all that can be told.
 fn give_up(observed: &Observed<'_>, problem: Problem, decision: &mut Decision) {
     decision.fail(problem);
     report::unknown(observed, decision);
 }
 
-/// First the MachineSets go, then the MachineDeployment.
+/// First the MachineSets go, or are set free, then the MachineDeployment.
 fn delete(observed: &Observed<'_>, owned: &Owned<'_>, decision: &mut Decision) {
-    decision.plan.effects = delete_all(&owned.machine_sets);
+    decision.plan.effects = delete_all(observed.deployment, &owned.machine_sets);
     if !owned.machine_sets.is_empty() {
-        let what = format!("waiting for {} MachineSets to go", owned.machine_sets.len());
+        let end = if leaves_orphans(&observed.deployment.metadata) { "be set free" } else { "go" };
+        let what = format!("waiting for {} MachineSets to {end}", owned.machine_sets.len());
         decision.plan.waiting_on.push(WaitingOn::Other { what });
     }
     report::counted(&Pass::new(observed, owned), decision);
@@ -126,21 +143,26 @@ fn act<'a>(observed: &Observed<'a>, owned: &Owned<'a>, machines: Vec<MachineView
 
 fn roll_out(pass: &Pass<'_>, wishes: &Wishes, machines: Vec<MachineView<'_>>, decision: &mut Decision) {
     if let Err(why) = &wishes.policy {
-        decision.problems.push(Problem::Policy { why: why.clone() });
+        let problem = Problem::Policy { why: why.clone() };
+        decision.plan.waiting_on.push(WaitingOn::InvalidSpec { what: problem.words() });
+        decision.problems.push(problem);
     }
     let after = rollout_after(pass.observed).map(|after| after.duration_since(pass.observed.now));
     if let Some(delay) = after.and_then(|delay| Duration::try_from(delay).ok()) {
         decision.requeue(delay);
     }
-    let coverages = coverage::of_old(pass, wishes, decision);
+    let judged = coverage::of_old(pass, wishes, decision);
+    let (mut coverages, decided): (Vec<_>, Vec<_>) = judged.into_iter().map(|it| (it.coverage, it.record)).unzip();
+    refused::judge(pass, wishes, &machines, &mut coverages, decision);
     if !decision.ask.is_empty() {
         decision.plan = Plan::default();
         return;
     }
+    let verdict = record::verdict(pass, &coverages);
     let plan = super::plan(&views::observed(pass, wishes, machines, coverages));
     decision.plan.waiting_on.extend(plan.waiting_on.iter().cloned());
     let is_complete = report::rollout(pass, decision);
-    writes::decide(pass, wishes, &plan, is_complete, decision);
+    writes::decide(pass, wishes, &plan, &Records { verdict, decided }, is_complete, decision);
 }
 
 /// A MachineDeployment belongs to its Cluster before it does anything. Tells whether that is to be written first: it is

@@ -6,6 +6,10 @@ use refit_api::name_set::NameSet;
 
 use super::rollout::{Rollout, Set};
 
+/// How many machines change hands at the same time at most. The MachineSet that takes them lists their names in an annotation, and
+/// all annotations of an object have 256 KiB: 500 names of up to 253 characters and a comma are less than half of that.
+pub const MAX_MOVING: i64 = 500;
+
 /// Upstream's step: moves are on until the new MachineSet is full, and surge gives way to them.
 pub fn intent(rollout: &mut Rollout<'_>) {
     if rollout.new.spec >= rollout.wanted() {
@@ -29,6 +33,20 @@ pub fn agree_on_moves(rollout: &mut Rollout<'_>, has_machines: impl Fn(&Set<'_>)
         sources.insert(set.name());
     }
     rollout.new.handover.receive_from = sources;
+}
+
+/// Lets no more machines change hands than have room in the list of those that are acknowledged. The next follow when these are
+/// counted. An order of before stays as it is.
+pub fn in_batches(rollout: &mut Rollout<'_>) {
+    let pending = rollout.machines.iter().filter(|machine| machine.pending_acknowledge).count();
+    let mut room = (MAX_MOVING - i64::try_from(pending).unwrap_or(i64::MAX)).max(0);
+    for set in rollout.old.iter_mut().filter(|set| set.handover.move_to.is_some()) {
+        let target = set.target().max((set.present() - room).min(set.view.spec_replicas.into()));
+        if target > set.target() {
+            set.scale_to(target, format!("no more than {MAX_MOVING} machines change hands at the same time"));
+        }
+        room = (room - (set.present() - target).max(0)).max(0);
+    }
 }
 
 /// Machines are created for surge only where nothing moves without, and then one.

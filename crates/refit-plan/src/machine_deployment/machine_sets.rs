@@ -13,7 +13,7 @@ use refit_api::owners;
 use refit_api::vocabulary::annotations::{
     ACKNOWLEDGED_MOVE, MOVE_MACHINES_TO_MACHINESET, RECEIVE_MACHINES_FROM_MACHINESETS, REVISION,
 };
-use refit_api::vocabulary::refit::annotations::{HOLD, SCAFFOLDING};
+use refit_api::vocabulary::refit::annotations::{HOLD, KEEP_AT_LEAST, REPLACED, SCAFFOLDING, SCALED_DOWN, SURGE};
 use refit_api::vocabulary::{events, managers};
 use serde_json::{Value, json};
 
@@ -25,8 +25,17 @@ use crate::ownership::{NoIdentity, replace_managed_fields};
 pub use desired::desired;
 
 /// What a pass says about machines that change their owner, or what it leaves out.
-const MARKS: [&str; 5] =
-    [MOVE_MACHINES_TO_MACHINESET, RECEIVE_MACHINES_FROM_MACHINESETS, ACKNOWLEDGED_MOVE, SCAFFOLDING, HOLD];
+const MARKS: [&str; 9] = [
+    MOVE_MACHINES_TO_MACHINESET,
+    RECEIVE_MACHINES_FROM_MACHINESETS,
+    ACKNOWLEDGED_MOVE,
+    SCAFFOLDING,
+    HOLD,
+    SURGE,
+    SCALED_DOWN,
+    REPLACED,
+    KEEP_AT_LEAST,
+];
 
 /// A MachineSet, and what a pass has decided about it.
 #[derive(Debug, Clone, PartialEq)]

@@ -19,5 +19,5 @@ pub fn hold(observed: &Observed<'_>) -> Plan {
     let replicas = observed.deployment.replicas;
     let what = format!("spec.replicas is {replicas}, so nothing is changed; set it to 0 or more");
     let waiting_on = vec![WaitingOn::InvalidSpec { what }];
-    Plan { machine_sets: new.chain(old).collect(), waiting_on }
+    Plan { machine_sets: new.chain(old).collect(), wanted: Vec::new(), waiting_on }
 }

@@ -10,10 +10,13 @@ use super::{DeploymentView, acknowledge, scale_up};
 /// they are deleted as surplus.
 pub fn plan(rollout: &mut Rollout<'_>) {
     acknowledge::everywhere(rollout);
-    scaffold::carry_over(rollout, rollout.surplus() > 0);
+    scaffold::carry_over(rollout);
     let was_moving = rollout.old.iter().any(|set| set.view.handover.move_to.is_some());
     if was_moving {
         rollout.drop_empty_replicas();
+    }
+    if rollout.keeps_originals() {
+        rollout.restore_new();
     }
     let is_stable = rollout.surplus() == scaffold::counted(rollout);
     if is_stable && (was_moving || scaffold::is_up(rollout)) {
@@ -29,10 +32,13 @@ pub fn plan(rollout: &mut Rollout<'_>) {
 
 /// Old MachineSets give up replicas that have no machine any more, and as many others as the user does not want.
 fn shrink_old(rollout: &mut Rollout<'_>) {
+    let keeps = rollout.keeps_originals();
     let mut surplus = rollout.sum(Set::target) - rollout.wanted();
     rollout.old.sort_by(|a, b| (a.view.created, a.name()).cmp(&(b.view.created, b.name())));
     for set in &mut rollout.old {
-        let without_machine = set.target() - set.replicas.max(0);
+        // Counters lag behind. Where machines stay, one that has just arrived is there.
+        let there = if keeps { set.replicas.max(set.present()) } else { set.replicas.max(0) };
+        let without_machine = set.target() - there;
         if without_machine > 0 && set.target() > 0 {
             set.scale_to(set.target() - without_machine, "replicas without a machine go".to_owned());
             surplus -= without_machine;

@@ -9,7 +9,7 @@ use refit_api::vocabulary::{events, labels};
 use serde_json::json;
 
 use crate::effect::{Delete, Effect, Event, Patch, Target};
-use crate::ownership::{self, NoIdentity, ensure_owner};
+use crate::ownership::{self, NoIdentity, ensure_owner, leaves_orphans};
 
 /// What a MachineSet is to the MachineDeployment.
 #[derive(Debug, Clone, PartialEq)]
@@ -34,6 +34,8 @@ pub enum ClaimError {
 }
 
 /// Whose the MachineSet is. By uid: a MachineDeployment that was deleted and made anew is another one.
+///
+/// A MachineDeployment that is being deleted adopts nothing: it would delete what somebody else has set free.
 pub fn claim(deployment: &MachineDeployment, set: &MachineSet) -> Result<Claim, ClaimError> {
     let name = || name_of(deployment).to_owned();
     let reference = ownership::controller(deployment)?;
@@ -43,6 +45,7 @@ pub fn claim(deployment: &MachineDeployment, set: &MachineSet) -> Result<Claim, 
             return Ok(Claim::Ours(label(deployment, set).into_iter().collect()));
         }
         Some(_) => return Ok(Claim::NotOurs),
+        None if deployment.metadata.deletion_timestamp.is_some() => return Ok(Claim::NotOurs),
         None => {}
     }
     let selector = Selector::from_field(Some(&deployment.spec.selector))
@@ -70,10 +73,16 @@ pub fn join_cluster(deployment: &MachineDeployment, cluster: &Cluster) -> Result
     Ok(owner.into_iter().chain(label).collect())
 }
 
-/// What a MachineDeployment that is being deleted does to its MachineSets. Those that are going already are left alone.
-pub fn delete_all(machine_sets: &[&MachineSet]) -> Vec<Effect> {
-    let is_staying = |set: &&&MachineSet| set.metadata.deletion_timestamp.is_none();
-    let deletions = machine_sets.iter().filter(is_staying).map(|set| Delete::at_any_version(Target::of(*set)));
+/// What a MachineDeployment that is being deleted does to its MachineSets. Those that are going already are left alone,
+/// and all of them where they are to stay.
+///
+/// As they were seen: one that was set free since is not its own any more.
+pub fn delete_all(deployment: &MachineDeployment, machine_sets: &[&MachineSet]) -> Vec<Effect> {
+    if leaves_orphans(&deployment.metadata) {
+        return Vec::new();
+    }
+    let is_staying = |set: &&MachineSet| set.metadata.deletion_timestamp.is_none();
+    let deletions = machine_sets.iter().copied().filter(is_staying).map(Delete::as_seen);
     deletions.map(Effect::Delete).collect()
 }
 
@@ -151,7 +160,17 @@ mod tests {
     fn only_machine_sets_that_stay_are_deleted() {
         let (staying, mut going) = (machine_set("ms", 1), machine_set("going", 0));
         going.metadata.deletion_timestamp = going.metadata.creation_timestamp.clone();
-        let effects = delete_all(&[&staying, &going]);
+        let mut deployment = machine_deployment(1);
+        let effects = delete_all(&deployment, &[&staying, &going]);
         assert!(matches!(&effects[..], [Effect::Delete(delete)] if delete.target.name == "ms"), "{effects:?}");
+        deployment.metadata.finalizers = Some(vec![owners::ORPHAN_FINALIZER.to_owned()]);
+        assert_eq!(delete_all(&deployment, &[&staying, &going]), [], "they are to stay");
+    }
+
+    #[test]
+    fn one_that_is_being_deleted_adopts_nothing() {
+        let mut deployment = machine_deployment(1);
+        deployment.metadata.deletion_timestamp = machine_set("ms", 1).metadata.creation_timestamp;
+        assert_eq!(claim(&deployment, &machine_set("ms", 1)), Ok(Claim::NotOurs));
     }
 }

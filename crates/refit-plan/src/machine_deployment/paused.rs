@@ -11,8 +11,11 @@ use crate::waiting::WaitingOn;
 
 pub fn plan(rollout: &mut Rollout<'_>) {
     acknowledge::everywhere(rollout);
-    scaffold::carry_over(rollout, rollout.surplus() > 0);
+    scaffold::carry_over(rollout);
     rollout.drop_empty_replicas();
+    if rollout.keeps_originals() {
+        rollout.restore_new();
+    }
     let stays = if rollout.keeps_originals() {
         rollout.surplus() == scaffold::counted(rollout)
     } else {
@@ -26,6 +29,9 @@ pub fn plan(rollout: &mut Rollout<'_>) {
         set_to(&mut rollout.new, more);
     } else {
         scale_all(rollout);
+        if !rollout.keeps_originals() {
+            scaffold::mark_surge_everywhere(rollout);
+        }
     }
     acknowledge::close(rollout);
 }
@@ -33,7 +39,11 @@ pub fn plan(rollout: &mut Rollout<'_>) {
 /// The user has changed the number while the rollout stands still.
 fn scale_all(rollout: &mut Rollout<'_>) {
     let scaffolding = scaffold::counted(rollout);
-    rollout.restore_movers(rollout.wanted() + scaffolding);
+    if rollout.keeps_originals() {
+        rollout.restore_all(rollout.wanted() + scaffolding);
+    } else {
+        rollout.restore_movers(rollout.wanted() + scaffolding);
+    }
     let mut wanted = Wanted::of(rollout.deployment);
     if rollout.keeps_originals() {
         // A machine of surge would be one too many when the rollout goes on, and cost one that was there first.
@@ -49,6 +59,9 @@ fn scale_all(rollout: &mut Rollout<'_>) {
 /// The same when there is no MachineSet of the wanted template and none can be made.
 pub fn plan_without_new(observed: &Observed<'_>) -> Plan {
     let deployment = &observed.deployment;
+    if deployment.keeps_originals() {
+        return keep_without_new(observed);
+    }
     let mut sets = old_sets(deployment, &observed.old, &mut by_owner(&observed.machines));
     for set in &mut sets {
         acknowledge::acknowledge(set);
@@ -62,9 +75,26 @@ pub fn plan_without_new(observed: &Observed<'_>) -> Plan {
     }
     let newest = (0..sets.len()).max_by_key(|&at| sets[at].view.created);
     scale(Wanted::of(deployment), sets.iter_mut().collect(), newest, false);
+    let surge = sets.iter().map(|set| set.target().max(set.present())).sum::<i64>() > i64::from(deployment.replicas);
+    sets.iter_mut().for_each(|set| set.handover.surge = surge);
     let on_delete = deployment.strategy == Strategy::OnDelete;
     let waiting_on = if deployment.paused { vec![WaitingOn::Paused] } else { Vec::new() };
-    Plan { machine_sets: sets.into_iter().map(|set| set.into_plan(on_delete)).collect(), waiting_on }
+    let machine_sets = sets.into_iter().map(|set| set.into_plan(on_delete)).collect();
+    Plan { machine_sets, waiting_on, ..Plan::default() }
+}
+
+/// Where machines that were there first stay, all marks stay, too, and no machine of surge is made meanwhile: there
+/// would be one too many when the rollout goes on.
+fn keep_without_new(observed: &Observed<'_>) -> Plan {
+    let mut planned = Plan::default();
+    if let Some(mut rollout) = Rollout::without_new(observed) {
+        plan(&mut rollout);
+        planned = rollout.into_plan();
+    }
+    if observed.deployment.paused && !planned.waiting_on.contains(&WaitingOn::Paused) {
+        planned.waiting_on.push(WaitingOn::Paused);
+    }
+    planned
 }
 
 /// How many machines there are to be.
@@ -80,7 +110,7 @@ impl Wanted {
         Self {
             replicas: deployment.replicas.into(),
             max_surge: deployment.strategy.max_surge().into(),
-            is_rolling: matches!(deployment.strategy, Strategy::RollingUpdate(_)),
+            is_rolling: deployment.strategy.rolls(),
         }
     }
 

@@ -10,6 +10,8 @@ use crate::waiting::WaitingOn;
 #[must_use = "an unread plan is not acted on"]
 pub struct Plan {
     pub machine_sets: Vec<MachineSetPlan>,
+    /// Machines that a rollout has made beyond those wanted, and that are among those wanted by now: they lose the mark.
+    pub wanted: Vec<String>,
     /// Why the rollout does not go on by itself in this pass. Empty when something moves or nothing is to move.
     pub waiting_on: Vec<WaitingOn>,
 }

@@ -4,9 +4,10 @@ use std::collections::BTreeMap;
 
 use refit_api::policy::InPlacePolicy;
 
+use super::keep_originals::scaffold;
 use super::{
     Coverage, DeploymentView, MachineSetPlan, MachineSetView, MachineView, Observed, OldMachineSet, Plan, Strategy,
-    waiting,
+    surplus, waiting,
 };
 use crate::handover::{Handover, Scaffolding};
 
@@ -18,6 +19,8 @@ pub struct Rollout<'a> {
     pub new: Set<'a>,
     pub old: Vec<Set<'a>>,
     pub machines: &'a [MachineView<'a>],
+    /// How many machines there are beyond those wanted although nobody knows why. None of them goes.
+    pub unexplained: i64,
 }
 
 /// One MachineSet.
@@ -38,6 +41,13 @@ pub struct Set<'a> {
     pub up_to_date: i64,
     /// The machines that it has, as they are.
     pub machines: Vec<&'a MachineView<'a>>,
+    /// How many of its machines are there for a rollout only.
+    pub standing_in: i64,
+    /// How many more of them it was asked for and has not made yet.
+    pub awaited: i64,
+    /// Those of them that cannot move to the new MachineSet, as the API server refuses what they would become. They stay
+    /// while others move.
+    pub refused: i64,
     /// What this pass writes on it.
     pub handover: Handover,
     pub notes: Vec<String>,
@@ -50,9 +60,20 @@ impl<'a> Rollout<'a> {
         Self {
             deployment,
             new: Set::new(new, None, &mut machines),
-            old: old_sets(deployment, &observed.old, &mut machines),
+            old: with_refused(old_sets(deployment, &observed.old, &mut machines), &new.name),
             machines: &observed.machines,
+            unexplained: surplus::unexplained(observed),
         }
+    }
+
+    /// The same without a MachineSet of the wanted template: the youngest stands in for it, and creates what is missing.
+    pub fn without_new(observed: &'a Observed<'a>) -> Option<Self> {
+        let mut machines = by_owner(&observed.machines);
+        let mut old = old_sets(&observed.deployment, &observed.old, &mut machines);
+        let youngest = (0..old.len()).max_by_key(|&at| old[at].view.created)?;
+        let new = Set { coverage: None, frozen: false, ..old.remove(youngest) };
+        let unexplained = surplus::unexplained(observed);
+        Some(Self { deployment: &observed.deployment, new, old, machines: &observed.machines, unexplained })
     }
 
     pub fn wanted(&self) -> i64 {
@@ -60,17 +81,45 @@ impl<'a> Rollout<'a> {
     }
 
     pub fn max_surge(&self) -> i64 {
-        i64::from(self.deployment.strategy.max_surge())
+        i64::from(self.limits().max_surge())
     }
 
+    /// A machine that is gone after its update failed counts as if it were still unavailable.
     pub fn min_available(&self) -> i64 {
-        i64::from(self.deployment.strategy.min_available(self.deployment.replicas))
+        let asked = i64::from(self.limits().min_available(self.deployment.replicas));
+        let lost = i64::try_from(self.lost().count()).unwrap_or(i64::MAX);
+        asked.max(asked.saturating_add(lost).min(self.wanted()))
+    }
+
+    /// Machines whose update to what is wanted failed and that are gone since, whoever deleted them.
+    pub fn lost(&self) -> impl Iterator<Item = &str> {
+        let is_there = |name: &&str| self.new.machines.iter().any(|machine| machine.name == *name);
+        self.new.view.failed_updates.iter().filter(move |name| !is_there(name))
+    }
+
+    /// Whether as many updates failed as machines may be unavailable: nobody begins another one, also with a machine to spare.
+    pub fn is_stopped(&self) -> bool {
+        let asked = i64::from(self.limits().min_available(self.deployment.replicas));
+        let budget = usize::try_from(self.wanted() - asked).unwrap_or(0).max(1);
+        self.lost().count() >= budget
+    }
+
+    /// Whether there are more machines than the rollout itself would have: the user wants fewer.
+    pub fn is_too_large(&self) -> bool {
+        self.sum(Set::target) > self.wanted() + self.max_surge()
+    }
+
+    /// The limits for what is done now: machines that can be updated in place come first, then those that are replaced.
+    fn limits(&self) -> Strategy {
+        let can_give = |set: &Set<'_>| set.is_covered() && set.target().max(set.present()) > set.reserved();
+        self.deployment.strategy.of_phase(self.old.iter().any(can_give))
     }
 
     /// How many machines the new MachineSet is to have in the end: all but those of MachineSets that stay as they are.
     pub fn goal(&self) -> i64 {
         let frozen: i64 = self.old.iter().filter(|set| set.frozen).map(Set::target).sum();
-        (self.wanted() - frozen).max(0)
+        let refused: i64 = self.old.iter().filter(|set| !set.frozen).map(|set| set.refused).sum();
+        (self.wanted() - frozen - refused).max(0)
     }
 
     pub fn all(&self) -> impl Iterator<Item = &Set<'a>> {
@@ -106,8 +155,8 @@ impl<'a> Rollout<'a> {
             let present = set.present();
             if set.spec > present {
                 set.spec = present;
-                set.handover.scaffolding =
-                    set.handover.scaffolding.take().filter(|mark| *mark != Scaffolding::Requested);
+                (set.awaited, set.handover.surge) = (0, false);
+                set.handover.scaffolding.take_if(|mark| *mark == Scaffolding::Requested);
             }
         }
     }
@@ -127,9 +176,46 @@ impl<'a> Rollout<'a> {
         self.restore(wanted, |set| set.frozen);
     }
 
+    /// The new MachineSet keeps machines that it was to give away or to give up, as far as the user wants as many now.
+    pub fn restore_new(&mut self) {
+        // What nobody can explain stays without an order: the user may delete it, and then it must not be made again.
+        // What a rollout has made elsewhere gives way to machines that were there first.
+        let made: i64 = self.old.iter().map(|set| set.marked() - set.standing_in).sum();
+        let missing = scaffold::counted(self) - self.unexplained - self.surplus() + made.max(0);
+        let back = (self.new.present() - self.new.spec).min(missing);
+        if back > 0 {
+            self.new.give_back(back);
+        }
+    }
+
     /// The same for MachineSets that were to give machines away and now are not.
     pub fn restore_movers(&mut self, wanted: i64) {
         self.restore(wanted, |set| set.view.handover.move_to.is_some());
+    }
+
+    /// The same for all MachineSets.
+    pub fn restore_all(&mut self, wanted: i64) {
+        self.restore(wanted, |_| true);
+    }
+
+    /// The user wants fewer machines than there are: those that cannot move may go.
+    pub fn release_refused(&mut self) {
+        let mut surplus = (self.sum(Set::target) - self.wanted()).max(0);
+        for set in &mut self.old {
+            let released = set.refused.min(surplus);
+            set.refused -= released;
+            surplus -= released;
+        }
+    }
+
+    /// The same for machines that were to move and cannot.
+    pub fn restore_refused(&mut self) {
+        for set in self.old.iter_mut().filter(|set| set.refused > 0) {
+            let back = set.refused.min(set.present()) - set.target();
+            if back > 0 {
+                set.give_back(back);
+            }
+        }
     }
 
     /// MachineSets that were to give machines away neither give nor delete them: their orders stay, and nobody takes what
@@ -152,15 +238,24 @@ impl<'a> Rollout<'a> {
     }
 
     pub fn into_plan(self) -> Plan {
-        let waiting_on = waiting::reasons(&self);
+        let (waiting_on, wanted) = (waiting::reasons(&self), scaffold::wanted(&self));
         let (on_delete, keeps) = (self.deployment.strategy == Strategy::OnDelete, self.keeps_originals());
         let new = self.new.into_plan(false);
         let old = self.old.into_iter().map(|set| {
             let creates_none = on_delete || (keeps && set.is_covered());
             set.into_plan(creates_none)
         });
-        Plan { machine_sets: [new].into_iter().chain(old).collect(), waiting_on }
+        Plan { machine_sets: [new].into_iter().chain(old).collect(), wanted, waiting_on }
     }
+}
+
+/// Counts the machines that are covered and all the same cannot move.
+fn with_refused<'a>(mut sets: Vec<Set<'a>>, new: &str) -> Vec<Set<'a>> {
+    for set in sets.iter_mut().filter(|set| set.is_covered()) {
+        let refused = set.machines.iter().filter(|machine| machine.is_refused_by(new)).count();
+        set.refused = i64::try_from(refused).unwrap_or(i64::MAX);
+    }
+    sets
 }
 
 pub type ByOwner<'a> = BTreeMap<&'a str, Vec<&'a MachineView<'a>>>;
@@ -177,7 +272,7 @@ pub fn old_sets<'a>(deployment: &DeploymentView, old: &'a [OldMachineSet], machi
     let frozen = |coverage: &Coverage| match coverage {
         Coverage::Covered => false,
         Coverage::Uncovered { .. } => deployment.in_place == InPlacePolicy::Require,
-        Coverage::Undecided { .. } => deployment.in_place != InPlacePolicy::Never,
+        Coverage::Undecided { .. } | Coverage::Withdrawn { .. } => deployment.in_place != InPlacePolicy::Never,
     };
     let set = |old: &'a OldMachineSet| Set {
         frozen: frozen(&old.coverage),
@@ -198,6 +293,9 @@ impl<'a> Set<'a> {
             available: view.counters.available.into(),
             up_to_date: view.counters.up_to_date.into(),
             machines: machines.remove(view.name.as_str()).unwrap_or_default(),
+            standing_in: 0,
+            awaited: 0,
+            refused: 0,
             handover: Handover::default(),
             notes: Vec::new(),
         }
@@ -257,10 +355,31 @@ impl<'a> Set<'a> {
         }
     }
 
-    /// How many of its replicas are scaffolding: one, unless that is on its way out.
+    /// How many of its replicas do not go for the rollout: scaffolding, and machines that cannot move.
+    pub fn staying(&self) -> i64 {
+        self.reserved() + self.refused
+    }
+
+    /// How many of its replicas are scaffolding and not on their way out.
     pub fn reserved(&self) -> i64 {
-        let is_leaving = self.present() > self.target();
-        i64::from(self.handover.scaffolding.is_some() && !is_leaving)
+        let leaving = (self.present() - self.target()).max(0);
+        (self.extras() - leaving).max(0)
+    }
+
+    /// How many of its machines say that a rollout has made them.
+    fn marked(&self) -> i64 {
+        let marked = self.machines.iter().filter(|machine| machine.scaffolding && !machine.deleting).count();
+        i64::try_from(marked).unwrap_or(i64::MAX)
+    }
+
+    /// How many of its replicas are there for a rollout only.
+    pub fn extras(&self) -> i64 {
+        self.standing_in + self.awaited
+    }
+
+    /// Whether it has said how many machines it has.
+    pub fn has_reported(&self) -> bool {
+        i64::from(self.view.counters.replicas) == self.present()
     }
 
     pub fn into_plan(self, disable_machine_create: bool) -> MachineSetPlan {

@@ -23,6 +23,21 @@ pub fn old_machine_sets(rollout: &mut Rollout<'_>) {
     }
 }
 
+/// The user wants fewer machines: those whose update failed go first, wherever they are. They are not available, so that it
+/// costs nothing. Returns how many more there are to go.
+pub fn failed(rollout: &mut Rollout<'_>, surplus: i64) -> i64 {
+    let mut left = surplus;
+    for set in rollout.all_mut() {
+        let failed = set.machines.iter().filter(|machine| machine.update_failed && !machine.deleting).count();
+        let failed = i64::try_from(failed).unwrap_or(i64::MAX).min(set.target()).min(left);
+        if failed > 0 {
+            set.scale_to(set.target() - failed, "machines whose update failed go first".to_owned());
+            left -= failed;
+        }
+    }
+    left
+}
+
 /// Shrinks some of the old MachineSets, by no more than `at_most` together.
 pub fn scale_down(rollout: &mut Rollout<'_>, at_most: i64, which: impl Fn(&Set<'_>) -> bool) {
     if rollout.old.iter().map(|set| set.spec).sum::<i64>() == 0 {
@@ -62,7 +77,7 @@ impl Budget {
             return;
         }
         let candidates = if only_unavailable { (replicas - set.available).max(0) } else { replicas };
-        let wanted = candidates.min(self.replicas).min(replicas - set.reserved());
+        let wanted = candidates.min(self.replicas).min(replicas - set.staying());
         if wanted <= 0 {
             return;
         }

@@ -14,7 +14,9 @@ pub fn new_machine_set(rollout: &mut Rollout<'_>) {
     }
     let total = rollout.sum(|set| set.target().max(set.replicas));
     let room = match rollout.deployment.strategy {
-        Strategy::RollingUpdate(_) => (wanted + rollout.max_surge() - total).min(rollout.goal() - spec),
+        Strategy::RollingUpdate(_) | Strategy::WithFallback { .. } => {
+            (wanted + rollout.max_surge() - total).min(rollout.goal() - spec)
+        }
         Strategy::OnDelete => wanted - total,
     };
     if room > 0 {

@@ -12,6 +12,8 @@ pub struct Candidate {
     pub name: String,
     pub created: Timestamp,
     pub spec_replicas: i32,
+    /// It is being deleted.
+    pub is_going: bool,
     /// What differs from the wanted template.
     pub difference: TemplateDifference,
 }
@@ -34,6 +36,9 @@ pub struct Discarded {
 }
 
 /// Chooses the new MachineSet: the largest of the wanted template, created at `after` or later once that has passed.
+///
+/// One that is emptied and going is never it: who changes back while it goes gets another, and no rollout to one that
+/// is gone a moment later.
 pub fn select(candidates: &[Candidate], after: Option<Timestamp>, now: Timestamp) -> Selection {
     // Until its time has come, `rollout.after` has no say.
     let due = after.filter(|&after| after <= now);
@@ -45,25 +50,36 @@ pub fn select(candidates: &[Candidate], after: Option<Timestamp>, now: Timestamp
     let (matching, other): (Vec<usize>, Vec<usize>) =
         order.into_iter().partition(|&at| candidates[at].difference.is_empty());
     let is_recent = |&at: &usize| due.is_none_or(|due| candidates[at].created >= due);
-    let new = matching.iter().copied().find(is_recent);
+    let new = matching.iter().copied().find(|at| is_recent(at) && !candidates[*at].is_over());
     let differing = other.into_iter().map(|index| differing(&candidates[index], index, due, now));
-    let duplicates = matching.iter().copied().filter(|&at| Some(at) != new).map(duplicate);
+    let duplicates = matching.iter().copied().filter(|&at| Some(at) != new);
+    let duplicates = duplicates.map(|index| duplicate(&candidates[index], index, due));
     Selection {
-        new: new.ok_or_else(|| create_reason(candidates, !matching.is_empty(), due)),
+        new: new.ok_or_else(|| create_reason(candidates, matching.iter().any(|&at| !candidates[at].is_over()), due)),
         old: differing.chain(duplicates).collect(),
+    }
+}
+
+impl Candidate {
+    fn is_over(&self) -> bool {
+        self.is_going && self.spec_replicas == 0
     }
 }
 
 fn differing(candidate: &Candidate, index: usize, due: Option<Timestamp>, now: Timestamp) -> Discarded {
     let forced = due.filter(|&due| due < now && candidate.created < due);
-    Discarded { index, not_in_place: forced.map(|due| format!("spec.rollout.after, {due}, asks for new machines")) }
+    Discarded { index, not_in_place: forced.map(restart) }
 }
 
-fn duplicate(index: usize) -> Discarded {
-    Discarded {
-        index,
-        not_in_place: Some("its template is the wanted one, and another MachineSet has it too".to_owned()),
-    }
+/// One that has the wanted template and is not the new one: the user asks for new machines, or another one is larger.
+fn duplicate(candidate: &Candidate, index: usize, due: Option<Timestamp>) -> Discarded {
+    let forced = due.filter(|&due| candidate.created < due).map(restart);
+    let other = || "its template is the wanted one, and another MachineSet has it too".to_owned();
+    Discarded { index, not_in_place: Some(forced.unwrap_or_else(other)) }
+}
+
+fn restart(after: Timestamp) -> String {
+    format!("spec.rollout.after, {after}, asks for new machines")
 }
 
 fn create_reason(candidates: &[Candidate], some_match: bool, due: Option<Timestamp>) -> String {
@@ -71,8 +87,9 @@ fn create_reason(candidates: &[Candidate], some_match: bool, due: Option<Timesta
         _ if candidates.is_empty() => "there is no MachineSet yet".to_owned(),
         Some(due) if some_match => format!("spec.rollout.after is {due}, and no MachineSet was created since"),
         _ => {
-            let differs = |candidate: &Candidate| {
-                format!("{} differs in {}", candidate.name, candidate.difference.fields.join(", "))
+            let differs = |Candidate { name, difference, .. }: &Candidate| match difference.is_empty() {
+                true => format!("{name} is being deleted"),
+                false => format!("{name} differs in {}", difference.fields.join(", ")),
             };
             let all: Vec<String> = candidates.iter().map(differs).collect();
             format!("no MachineSet has the wanted template: {}", all.join("; "))
@@ -90,7 +107,8 @@ mod tests {
         Timestamp::from_second(second).expect("must be a time")
     }
 
-    /// Candidates as `name created replicas`, with `!` in front of the name of one that differs.
+    /// Candidates as `name created replicas`, with `!` in front of the name of one that differs, and `-` after the name
+    /// of one that is being deleted.
     fn check(candidates: &[(&str, i64, i32)], after: Option<i64>, new: Option<&str>, old: &[(&str, bool)]) {
         let candidates: Vec<Candidate> = candidates.iter().map(|&case| candidate(case)).collect();
         let selection = select(&candidates, after.map(at), at(NOW));
@@ -105,7 +123,8 @@ mod tests {
         if name.starts_with('!') {
             difference.fields.push("spec.version".to_owned());
         }
-        Candidate { name: name.to_owned(), created: at(created), spec_replicas, difference }
+        let is_going = name.ends_with('-');
+        Candidate { name: name.to_owned(), created: at(created), spec_replicas, is_going, difference }
     }
 
     #[test]
@@ -117,6 +136,13 @@ mod tests {
     fn of_two_equal_ones_the_older_is_chosen_and_then_the_name_decides() {
         check(&[("a", 2, 1), ("b", 1, 1)], None, Some("b"), &[("a", false)]);
         check(&[("b", 1, 1), ("a", 1, 1)], None, Some("a"), &[("b", false)]);
+    }
+
+    #[test]
+    fn an_emptied_machine_set_that_is_being_deleted_is_not_chosen() {
+        check(&[("a-", 1, 0), ("!b", 2, 1)], None, None, &[("!b", true), ("a-", false)]);
+        check(&[("a-", 1, 0), ("b", 2, 0)], None, Some("b"), &[("a-", false)]);
+        check(&[("a-", 1, 3), ("!b", 2, 1)], None, Some("a-"), &[("!b", true)]);
     }
 
     #[test]
@@ -144,6 +170,7 @@ mod tests {
         };
         assert_eq!(reason(&[], None), "there is no MachineSet yet");
         assert!(reason(&[("!a", 1, 1)], None).ends_with("!a differs in spec.version"));
+        assert!(reason(&[("a-", 1, 0)], None).ends_with(": a- is being deleted"));
         assert!(reason(&[("a", 1, 1)], Some(5)).contains("no MachineSet was created since"));
     }
 }

@@ -26,7 +26,8 @@ pub fn guard(observed: &Observed<'_>, plan: Plan) -> Plan {
     }
     let held = plan.machine_sets.into_iter().map(|planned| hold(&standing, planned)).collect();
     let moving = standing.values().filter(|set| !set.is_held()).map(|set| set.view.name.clone()).collect();
-    Plan { machine_sets: held, waiting_on: vec![WaitingOn::Standstill { machine_sets: moving }] }
+    let waiting_on = vec![WaitingOn::Standstill { machine_sets: moving }];
+    Plan { machine_sets: held, wanted: Vec::new(), waiting_on }
 }
 
 /// The order that a MachineSet has, and what it leaves to do.

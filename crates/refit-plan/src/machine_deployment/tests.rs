@@ -7,6 +7,7 @@ mod never_again;
 mod nonsense;
 mod on_delete;
 mod paused;
+mod refused;
 mod scale_down;
 mod scale_up;
 mod standstill;
@@ -19,7 +20,9 @@ use refit_api::int_or_percent::Fenceposts;
 use refit_api::name_set::NameSet;
 
 use super::*;
+use crate::fleet::GoneExtension;
 use crate::handover::Handover;
+use crate::machine_set::refusal::MoveRefusal;
 
 /// A pass to be: a MachineDeployment, its MachineSets and machines.
 #[derive(Clone)]
@@ -49,12 +52,14 @@ fn machine_set(text: &str) -> MachineSetView {
     let available = words.get(3).copied().unwrap_or(replicas);
     let age: i64 = words[0].trim_start_matches("ms").parse().unwrap();
     MachineSetView {
+        failed_updates: Default::default(),
         name: words[0].to_owned(),
         created: Timestamp::from_second(age).unwrap(),
         spec_replicas: number(spec),
         counters: Counters { replicas: number(replicas), available: number(available), up_to_date: number(available) },
         handover: Handover::default(),
         max_replicas: None,
+        desired_replicas: None,
         disable_machine_create: false,
         version: "1".to_owned(),
         held: true,
@@ -97,21 +102,44 @@ impl Setup {
         self
     }
 
-    /// Machines of a MachineSet, as `m1 m2* m3! m4#`: `*` is being updated, `!` was moved and is pending, `#` has failed.
+    /// How many machines the user wanted when the last pass wrote to the MachineSets.
+    fn wanted_before(mut self, replicas: i32) -> Self {
+        let old = self.0.old.iter_mut().map(|old| &mut old.view);
+        old.chain(&mut self.0.new).for_each(|view| view.desired_replicas = Some(replicas));
+        self
+    }
+
+    /// Machines of a MachineSet, as `m1 m2* m3! m4# m5+ m6%`: `*` is being updated, `!` was moved and is pending, `#` has failed,
+    /// `+` was made by a rollout and says so, `%` would be refused in `ms2`, the extension of `?` is gone.
     fn machines(mut self, set: &str, names: &str) -> Self {
         for name in names.split_whitespace() {
             let (pending, failed) = (name.ends_with('!'), name.ends_with('#'));
-            let updating = pending || failed || name.ends_with('*');
-            let name = name.trim_end_matches(['!', '*', '#']);
+            let gone = name
+                .ends_with('?')
+                .then(|| GoneExtension { extension: "memory".to_owned(), fields: vec!["spec.memory".to_owned()] });
+            let updating = pending || failed || gone.is_some() || name.ends_with('*');
+            let scaffolding = name.ends_with('+');
+            let refusal = || MoveRefusal {
+                to: "ms2".to_owned(),
+                since: Timestamp::UNIX_EPOCH.to_string(),
+                for_good: true,
+                words: "Host would be refused: no".to_owned(),
+            };
+            let refused = name.ends_with('%').then(refusal).map(Box::new);
+            let name = name.trim_end_matches(['!', '*', '#', '+', '%', '?']);
             self.0.machines.push(MachineView {
                 name: name.to_owned().into(),
                 machine_set: set.to_owned().into(),
                 created: Timestamp::from_second(name[1..].parse().unwrap()).unwrap(),
+                scaffolding,
                 pending_acknowledge: pending,
                 updating,
                 update_failed: failed,
+                update_over: failed || gone.is_some(),
+                gone: gone.map(Box::new),
                 available: !updating,
                 deleting: false,
+                refused,
             });
         }
         self

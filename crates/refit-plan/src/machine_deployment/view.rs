@@ -4,11 +4,17 @@ use std::borrow::Cow;
 
 use jiff::Timestamp;
 use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
-use refit_api::cluster::{MachineDeploymentRolloutStrategy, MachineDeploymentRolloutStrategyType};
+use refit_api::cluster::{
+    MachineDeploymentRolloutStrategy, MachineDeploymentRolloutStrategyRollingUpdate,
+    MachineDeploymentRolloutStrategyType,
+};
 use refit_api::int_or_percent::{AmountError, Fenceposts};
+use refit_api::name_set::NameSet;
 use refit_api::policy::InPlacePolicy;
 
+use crate::fleet::GoneExtension;
 use crate::handover::Handover;
+use crate::machine_set::refusal::MoveRefusal;
 use crate::policy;
 
 /// A MachineDeployment and all that it owns.
@@ -41,6 +47,9 @@ pub struct DeploymentView {
 pub enum Strategy {
     /// By refit, within these limits.
     RollingUpdate(Fenceposts),
+    /// By refit: as long as machines can be updated in place within the first limits, and then, for those that have to be
+    /// replaced, within the second.
+    WithFallback { in_place: Fenceposts, fallback: Fenceposts },
     /// By the user, who deletes machines.
     OnDelete,
 }
@@ -54,8 +63,12 @@ pub struct MachineSetView {
     pub counters: Counters,
     /// What the last pass has written on it.
     pub handover: Handover,
+    /// The machines whose update to its template failed, also those that are gone since.
+    pub failed_updates: NameSet,
     /// The `max-replicas` annotation, if it is a number. Only scaling under pause looks at it.
     pub max_replicas: Option<i32>,
+    /// The `desired-replicas` annotation: how many machines the user wanted when it was written last.
+    pub desired_replicas: Option<i32>,
     /// Whether it must not create machines.
     pub disable_machine_create: bool,
     /// What no other state of it has had: its resourceVersion. Empty if it does not exist yet.
@@ -89,6 +102,9 @@ pub enum Coverage {
     Uncovered { why: String },
     /// Nobody knows yet: an extension did not answer, a template could not be read. Its machines are left alone.
     Undecided { why: String },
+    /// It was decided to update them in place, and now extensions do not cover the change. They are left alone until an extension
+    /// does again, or the user gives his word to replace them.
+    Withdrawn { why: String },
 }
 
 /// A machine. It borrows its names, as there may be very many.
@@ -98,21 +114,36 @@ pub struct MachineView<'a> {
     /// The MachineSet that controls it.
     pub machine_set: Cow<'a, str>,
     pub created: Timestamp,
+    /// It carries the mark of a machine that a rollout has made beyond those wanted.
+    pub scaffolding: bool,
     /// It was moved, and its MachineSet has not taken note of the acknowledgement.
     pub pending_acknowledge: bool,
     /// An update in place is going on, from the move to its end. A failed one goes on.
     pub updating: bool,
     /// The update has failed for good.
     pub update_failed: bool,
+    /// No extension is at work on it although its update is not done: it may become something else.
+    pub update_over: bool,
+    /// The extension that its update waits for is gone. There are few of them.
+    pub gone: Option<Box<GoneExtension>>,
     /// It is available and not being updated.
     pub available: bool,
     pub deleting: bool,
+    /// The API server refuses what it would become in the new MachineSet. There are few of them.
+    pub refused: Option<Box<MoveRefusal>>,
 }
 
 impl DeploymentView {
     /// Whether machines that were there first stay, as far as they can be updated in place.
     pub fn keeps_originals(&self) -> bool {
         policy::keeps_originals(self.in_place, self.keep_originals)
+    }
+}
+
+impl MachineView<'_> {
+    /// Whether the API server refuses what it would become in this MachineSet.
+    pub fn is_refused_by(&self, machine_set: &str) -> bool {
+        !self.updating && !self.deleting && self.refused.as_ref().is_some_and(|refusal| refusal.to == machine_set)
     }
 }
 
@@ -126,7 +157,9 @@ impl MachineSetView {
             spec_replicas: 0,
             counters,
             handover,
+            failed_updates: NameSet::default(),
             max_replicas: None,
+            desired_replicas: None,
             disable_machine_create: false,
             version: String::new(),
             held: false,
@@ -140,42 +173,65 @@ impl MachineSetView {
 }
 
 impl Strategy {
-    /// Reads the strategy of a MachineDeployment with this number of replicas. Limits that are unset are the defaults
-    /// of admission: surge 1, unavailable 0.
+    /// Reads the strategy of a MachineDeployment with this number of replicas.
     pub fn resolve(strategy: &MachineDeploymentRolloutStrategy, replicas: i32) -> Result<Self, AmountError> {
+        let in_place = || fenceposts(&strategy.bounds(), replicas);
         match strategy.type_ {
             MachineDeploymentRolloutStrategyType::OnDelete => Ok(Self::OnDelete),
-            MachineDeploymentRolloutStrategyType::RollingUpdate | MachineDeploymentRolloutStrategyType::InPlace => {
-                let (surge, unavailable) =
-                    (&strategy.rolling_update.max_surge, &strategy.rolling_update.max_unavailable);
-                let surge = surge.clone().unwrap_or(IntOrString::Int(1));
-                let unavailable = unavailable.clone().unwrap_or(IntOrString::Int(0));
-                Fenceposts::resolve(&surge, &unavailable, replicas).map(Self::RollingUpdate)
+            MachineDeploymentRolloutStrategyType::RollingUpdate => in_place().map(Self::RollingUpdate),
+            MachineDeploymentRolloutStrategyType::InPlace => {
+                let (in_place, fallback) = (in_place()?, fenceposts(&strategy.fallback_bounds(), replicas)?);
+                let is_one = in_place == fallback;
+                Ok(if is_one { Self::RollingUpdate(in_place) } else { Self::WithFallback { in_place, fallback } })
             }
         }
     }
 
+    /// Whether a change reaches machines without the user's doing.
+    pub fn rolls(self) -> bool {
+        self != Self::OnDelete
+    }
+
     /// How many machines there may be beyond the wanted ones.
     pub fn max_surge(self) -> i32 {
-        match self {
-            Self::RollingUpdate(posts) => posts.max_surge,
-            Self::OnDelete => 0,
-        }
+        self.limits().iter().map(|posts| posts.max_surge).fold(0, i32::max)
     }
 
     /// How many of the wanted machines may be unavailable for a rollout.
     pub fn max_unavailable(self) -> i32 {
-        match self {
-            Self::RollingUpdate(posts) => posts.max_unavailable,
-            Self::OnDelete => 0,
-        }
+        self.limits().iter().map(|posts| posts.max_unavailable).fold(0, i32::max)
     }
 
     /// How many of the wanted machines must stay available.
     pub fn min_available(self, replicas: i32) -> i32 {
+        self.limits().iter().map(|posts| posts.min_available(replicas)).fold(replicas.max(0), i32::min)
+    }
+
+    /// The same with the limits of one phase only.
+    #[must_use]
+    pub fn of_phase(self, is_in_place: bool) -> Self {
         match self {
-            Self::RollingUpdate(posts) => posts.min_available(replicas),
-            Self::OnDelete => replicas.max(0),
+            Self::WithFallback { in_place, .. } if is_in_place => Self::RollingUpdate(in_place),
+            Self::WithFallback { fallback, .. } => Self::RollingUpdate(fallback),
+            Self::RollingUpdate(_) | Self::OnDelete => self,
         }
     }
+
+    fn limits(self) -> Vec<Fenceposts> {
+        match self {
+            Self::RollingUpdate(posts) => vec![posts],
+            Self::WithFallback { in_place, fallback } => vec![in_place, fallback],
+            Self::OnDelete => Vec::new(),
+        }
+    }
+}
+
+fn fenceposts(
+    bounds: &MachineDeploymentRolloutStrategyRollingUpdate,
+    replicas: i32,
+) -> Result<Fenceposts, AmountError> {
+    // The defaults are filled in by who reads the strategy. What is left out all the same allows nothing.
+    let none = IntOrString::Int(0);
+    let (surge, unavailable) = (bounds.max_surge.as_ref(), bounds.max_unavailable.as_ref());
+    Fenceposts::resolve(surge.unwrap_or(&none), unavailable.unwrap_or(&none), replicas)
 }

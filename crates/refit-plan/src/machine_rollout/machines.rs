@@ -4,7 +4,7 @@ use refit_api::cluster::Machine;
 use refit_api::conditions::machine::updating_in_place;
 use refit_api::conditions::{Status, get};
 use refit_api::rollout::{MachineFailure, WaitingMachine};
-use refit_api::vocabulary::condition_types::UPDATING;
+use refit_api::vocabulary::condition_types::{PAUSED, UPDATING};
 use refit_api::vocabulary::reasons::IN_PLACE_UPDATE_FAILED;
 use refit_api::vocabulary::refit::annotations::{UPDATE_PLAN, UPDATE_PROGRESS};
 use refit_api::vocabulary::refit::condition_types::UPDATE_FAILED;
@@ -64,6 +64,9 @@ fn failure(machine: &Machine) -> Option<MachineFailure> {
 fn waits_for(machine: &Machine, held_up: Option<&str>) -> String {
     if fleet::is_deleting(machine) {
         return "its deletion".to_owned();
+    }
+    if let Some(paused) = get(&machine.status.conditions, PAUSED).filter(|it| Status::of(it) == Status::True) {
+        return paused.message.clone();
     }
     if !is_busy(machine) {
         return held_up.unwrap_or("its turn").to_owned();

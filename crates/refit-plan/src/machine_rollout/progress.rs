@@ -8,16 +8,13 @@ use refit_api::vocabulary::refit::condition_types::UPDATE_FAILED;
 
 use super::Observed;
 use crate::machine::is_updating;
+use crate::machine_deployment::status::is_complete;
 
-/// Whether a machine is not what it should be.
-pub(super) fn is_due(observed: &Observed<'_>) -> bool {
-    observed.machines.iter().any(|machine| !is_of_new(observed, machine))
-}
-
-/// Whether all machines are there and as they should be.
+/// Whether all machines are there and as they should be, and the MachineDeployment says so, too.
 pub(super) fn is_done(observed: &Observed<'_>, progress: &RolloutProgress) -> bool {
     let wanted = observed.deployment.spec.replicas.unwrap_or_default();
-    progress.updated == progress.machines && progress.machines == wanted
+    let is_counted = is_complete(observed.deployment, &observed.deployment.status);
+    is_counted && progress.updated == progress.machines && progress.machines == wanted
 }
 
 pub(super) fn count(observed: &Observed<'_>) -> RolloutProgress {

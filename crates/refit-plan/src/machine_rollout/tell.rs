@@ -4,7 +4,6 @@
 
 use refit_api::cluster::MachineDeployment;
 use refit_api::rollout::{MachineRolloutStatus, RolloutDecision, RolloutState};
-use refit_api::vocabulary::refit::annotations::IN_PLACE;
 use refit_api::vocabulary::refit::events::{ROLLOUT_DECIDED, ROLLOUT_PAUSED, ROLLOUT_RESUMED};
 
 use super::words;
@@ -16,19 +15,25 @@ pub(super) fn events(
     old: &MachineRolloutStatus,
     new: &MachineRolloutStatus,
 ) -> Vec<Event> {
-    let decided = decided(old, new).map(|words| (ROLLOUT_DECIDED, words));
-    let told = [decided, moved(old, new)].into_iter().flatten();
+    let told = moved(old, new).into_iter();
     told.map(|(reason, words)| Event::normal(Target::of(deployment), reason, words)).collect()
 }
 
-fn decided(old: &MachineRolloutStatus, new: &MachineRolloutStatus) -> Option<String> {
+/// What is told when it is decided how machines change. That a rollout is blocked is told as such.
+pub(crate) fn decided(
+    deployment: &MachineDeployment,
+    old: &MachineRolloutStatus,
+    new: &MachineRolloutStatus,
+) -> Option<Event> {
     let decision = new.decision.filter(|decision| old.decision != Some(*decision))?;
-    match (decision, words::change(new)) {
-        (RolloutDecision::InPlace, change) => Some(format!("machines are updated in place: {change}")),
-        (RolloutDecision::Replace, why) if why.is_empty() => Some(format!("machines are replaced, as {IN_PLACE} says")),
-        (RolloutDecision::Replace, why) => Some(format!("machines are replaced: {why}")),
-        (RolloutDecision::Blocked, _) => None,
-    }
+    let words = match decision {
+        RolloutDecision::InPlace => format!("machines are updated in place: {}", words::change(new)),
+        RolloutDecision::Replace => {
+            format!("machines are replaced: {}", new.reason.clone().unwrap_or_else(|| words::change(new)))
+        }
+        RolloutDecision::Blocked => return None,
+    };
+    Some(Event::normal(Target::of(deployment), ROLLOUT_DECIDED, words))
 }
 
 /// Whether it stands still now, or goes on.
@@ -37,7 +42,8 @@ fn moved(old: &MachineRolloutStatus, new: &MachineRolloutStatus) -> Option<(&'st
     if new.state == Some(RolloutState::Paused) && old.state != new.state {
         return Some((ROLLOUT_PAUSED, new.message.clone().unwrap_or_default()));
     }
-    let goes_on = stood && !stands && new.completion_time.is_none();
+    let is_decided_anew = old.state == Some(RolloutState::Blocked) && new.state == Some(RolloutState::Deciding);
+    let goes_on = stood && !stands && !is_decided_anew && new.completion_time.is_none();
     goes_on.then(|| (ROLLOUT_RESUMED, "machines change again".to_owned()))
 }
 

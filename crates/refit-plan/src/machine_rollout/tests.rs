@@ -1,5 +1,7 @@
+use refit_api::policy::InPlacePolicy;
+use refit_api::resource::CustomKind;
 use refit_api::rollout::{ChangedObject, FieldChange, RolloutDecision, RolloutProgress, RolloutState};
-use refit_api::vocabulary::refit::annotations::{IN_PLACE, UPDATE_PLAN, UPDATE_PROGRESS};
+use refit_api::vocabulary::refit::annotations::{UPDATE_PLAN, UPDATE_PROGRESS};
 use serde_json::json;
 
 use super::*;
@@ -23,7 +25,6 @@ struct World {
     deployment: MachineDeployment,
     cluster: Cluster,
     new: MachineSet,
-    wanted_before: Option<&'static str>,
     machines: Vec<Machine>,
     waiting_on: Vec<WaitingOn>,
     rollouts: Vec<MachineRollout>,
@@ -34,14 +35,17 @@ struct World {
 impl World {
     fn new(owners: &[&str]) -> Self {
         let mut deployment: MachineDeployment = owned("md", "c");
-        deployment.spec.replicas = i32::try_from(owners.len()).ok();
+        let replicas = i32::try_from(owners.len()).ok();
+        deployment.spec.replicas = replicas;
+        deployment.status.replicas = replicas;
+        deployment.status.available_replicas = replicas;
+        deployment.status.up_to_date_replicas = replicas;
         let names = (0..owners.len()).map(|number| format!("m{number}"));
         let machines = names.zip(owners).map(|(name, owner)| owned(&name, owner)).collect();
         Self {
             deployment,
             cluster: owned("c", ""),
             new: owned("new", "md"),
-            wanted_before: None,
             machines,
             waiting_on: Vec::new(),
             rollouts: Vec::new(),
@@ -64,9 +68,7 @@ impl World {
             deployment: &self.deployment,
             cluster: &self.cluster,
             new: Some(&self.new),
-            wanted_before: self.wanted_before,
             machines: &self.machines.iter().collect::<Vec<_>>(),
-            coverage: None,
             waiting_on: &self.waiting_on,
             rollouts: &self.rollouts.iter().collect::<Vec<_>>(),
         })
@@ -93,14 +95,6 @@ impl World {
         }
         assert!(self.decide(seconds).effects.is_empty(), "what is written is not written again");
     }
-}
-
-#[test]
-fn a_rollout_that_is_over_before_anybody_looks_is_written_down() {
-    let begins = |world: &World| matches!(world.decide(0).effects.as_slice(), [Effect::Apply(_)]);
-    let world = |wanted_before| World { wanted_before, ..World::new(&["new", "new"]) };
-    assert!(begins(&world(Some("old"))));
-    assert!(!begins(&world(Some("new"))) && !begins(&world(None)), "nothing has to roll out");
 }
 
 fn at(seconds: i64) -> Timestamp {
@@ -139,14 +133,6 @@ fn rollout(revision: &str) -> MachineRollout {
 }
 
 #[test]
-fn a_rollout_is_written_down_once_machines_have_to_change() {
-    assert_eq!(World::new(&["new", "new"]).decide(1), Plan::default());
-    let plan = World::new(&["old", "new"]).decide(1);
-    let [Effect::Apply(apply)] = plan.effects.as_slice() else { panic!("it must be created: {plan:?}") };
-    assert_eq!((apply.target.name.as_str(), apply.intent["spec"]["revision"].as_str()), ("new", Some("new")));
-}
-
-#[test]
 fn machines_are_counted_once_each_until_all_are_done() {
     let mut world = World::begun(&["old", "old"]);
     world.step(1);
@@ -162,7 +148,7 @@ fn machines_are_counted_once_each_until_all_are_done() {
     world.step(9);
     let status = world.status();
     assert!(status.completion_time.is_some() && status.waiting.is_empty(), "{status:?}");
-    assert_eq!(status.message.as_deref(), Some("all machines are up-to-date, after 7s"));
+    assert_eq!(status.message.as_deref(), Some("all machines are up-to-date, after 8s"));
     assert_eq!(world.decide(19), Plan::default(), "what is closed stays as it is");
 }
 
@@ -271,22 +257,128 @@ fn it_is_told_whether_a_rollout_moves_and_why_not() {
 
 #[test]
 fn it_is_told_once_how_machines_change() {
-    let mut world = World::begun(&["old"]);
-    world.rollouts[0].spec.policy = refit_api::policy::InPlacePolicy::Never;
-    world.step(1);
-    world.step(2);
-    assert_eq!(world.told, [("RolloutDecided", format!("machines are replaced, as {IN_PLACE} says"))]);
-    let words = |decision, changes: &[FieldChange]| {
-        let status = MachineRolloutStatus { decision, changes: changes.to_vec(), ..MachineRolloutStatus::default() };
-        let events = tell::events(&world.deployment, &MachineRolloutStatus::default(), &status);
-        events.into_iter().map(|event| event.message).collect::<Vec<_>>()
+    let deployment: MachineDeployment = owned("md", "c");
+    let words = |decision, reason: Option<&str>, changes: &[FieldChange]| {
+        let reason = reason.map(str::to_owned);
+        let status =
+            MachineRolloutStatus { decision, reason, changes: changes.to_vec(), ..MachineRolloutStatus::default() };
+        assert_eq!(decided(&deployment, &status, &status), None, "once is enough");
+        decided(&deployment, &MachineRolloutStatus::default(), &status).map(|event| event.message)
     };
     let changes = [change("spec.memory", Some("can.memory")), change("spec.cpus", None)];
     let in_place = "machines are updated in place: spec.memory from 1 to 2 by can.memory";
-    assert_eq!(words(Some(RolloutDecision::InPlace), &changes[..1]), [in_place]);
-    let replaced = "machines are replaced: no extension covers spec.cpus";
-    assert_eq!(words(Some(RolloutDecision::Replace), &changes), [replaced]);
-    assert!(words(Some(RolloutDecision::Blocked), &changes).is_empty(), "the MachineDeployment tells that");
+    assert_eq!(words(Some(RolloutDecision::InPlace), None, &changes[..1]).as_deref(), Some(in_place));
+    let replaced = "machines are replaced: the policy is to replace machines";
+    let why = Some("the policy is to replace machines");
+    assert_eq!(words(Some(RolloutDecision::Replace), why, &changes).as_deref(), Some(replaced));
+    assert_eq!(words(Some(RolloutDecision::Blocked), why, &changes), None, "the MachineDeployment tells that");
+}
+
+/// The counters are the MachineDeployment's own: nobody reads that all is well while it says otherwise.
+#[test]
+fn a_rollout_is_not_complete_while_the_machine_deployment_counts_otherwise() {
+    let mut world = World::begun(&["new", "new"]);
+    world.rollouts[0].status.decision = Some(RolloutDecision::Replace);
+    world.deployment.status.up_to_date_replicas = Some(0);
+    world.step(1);
+    assert_eq!(world.status().state, Some(RolloutState::Progressing));
+    let counted = "waiting for all of 2 machines to be counted: 0 up-to-date, 2 available";
+    assert_eq!(world.status().message.as_deref(), Some(counted));
+    world.deployment.status.up_to_date_replicas = Some(2);
+    world.step(2);
+    assert_eq!(world.status().state, Some(RolloutState::Completed));
+}
+
+/// Forth, back and forth again are three rollouts, to two MachineSets.
+#[test]
+fn the_same_template_again_is_another_rollout() {
+    let numbered = |number: i64| {
+        let mut rollout = rollout("new");
+        rollout.metadata.name = Some(format!("new-{number}"));
+        rollout.spec.number = Some(number);
+        rollout
+    };
+    let mut world = World::new(&["old"]);
+    world.rollouts = vec![numbered(2), numbered(4)];
+    world.new.metadata.annotations = Some([(REVISION.to_owned(), "4".to_owned())].into());
+    world.step(1);
+    let state = |world: &World, index: usize| world.rollouts[index].status.state;
+    assert_eq!((state(&world, 0), state(&world, 1)), (Some(RolloutState::Overtaken), Some(RolloutState::Deciding)));
+    // It is written down before its MachineSet is.
+    world.rollouts.push(numbered(6));
+    world.step(2);
+    assert_eq!((state(&world, 1), state(&world, 2)), (Some(RolloutState::Overtaken), Some(RolloutState::Deciding)));
+    // So is one to a MachineSet that is to be made.
+    let mut next = rollout("next");
+    next.spec.number = Some(7);
+    world.rollouts.push(next);
+    world.step(3);
+    assert_eq!((state(&world, 2), state(&world, 3)), (Some(RolloutState::Deciding), None));
+}
+
+#[test]
+fn every_machine_that_goes_is_written_down_before_with_why() {
+    let mut going = rollout("new");
+    going.status.decision = Some(RolloutDecision::Replace);
+    going.status.reason = Some("no extension covers spec.cpus".to_owned());
+    let old: MachineSet = owned("old", "md");
+    let mut new: MachineSet = owned("new", "md");
+    new.metadata.annotations = Some([("refit.dev/scaffolding".to_owned(), "m1".to_owned())].into());
+    let names: Vec<Machine> = (0..MAX_DELETIONS + 2).map(|number| owned(&format!("m{number}"), "x")).collect();
+    let write = |rollout: &mut MachineRollout, machine_set: &MachineSet, machines: &[&Machine]| {
+        let effect = deletions(&Deletions { now: at(1), machine_set, machines, rollout });
+        let Some(Effect::Patch(patch)) = effect else { return false };
+        assert_eq!(patch.resource_version.as_deref(), Some("1"), "another MachineSet may write to the same list");
+        let status = &patch.merge["status"];
+        rollout.status.deleted = status["deleted"].as_i64().and_then(|count| i32::try_from(count).ok());
+        rollout.status.deletions = serde_json::from_value(status["deletions"].clone()).expect("it must decode");
+        true
+    };
+    assert!(write(&mut going, &old, &[&names[0]]));
+    assert!(!write(&mut going, &old, &[&names[0]]), "once is enough");
+    assert!(write(&mut going, &new, &[&names[1]]));
+    let said: Vec<&str> = going.status.deletions.iter().map(|it| it.reason.as_str()).collect();
+    assert_eq!(said, ["it is replaced: no extension covers spec.cpus", "it stood in while the others were updated"]);
+    let mut asked: Machine = owned("asked", "x");
+    asked.metadata.annotations = Some([("cluster.x-k8s.io/remediate-machine".to_owned(), String::new())].into());
+    let mut other = going.clone();
+    assert!(write(&mut other, &old, &[&asked]));
+    let said = other.status.deletions.last().map(|it| it.reason.as_str());
+    assert_eq!(said, Some("somebody asked for another machine in its place, by cluster.x-k8s.io/remediate-machine"));
+    write(&mut going, &old, &names.iter().collect::<Vec<_>>());
+    assert_eq!(going.status.deletions.len(), MAX_DELETIONS, "the last are listed");
+    assert_eq!(going.status.deleted, i32::try_from(names.len()).ok(), "all are counted");
+}
+
+/// Somebody deleted the MachineSet, and another one of the same number took its place.
+#[test]
+fn a_rollout_to_a_machine_set_that_is_gone_is_closed() {
+    let mut world = World::new(&["old"]);
+    world.rollouts = vec![rollout("gone"), rollout("new")];
+    world.rollouts.iter_mut().for_each(|it| it.spec.number = Some(2));
+    world.new.metadata.annotations = Some([(REVISION.to_owned(), "2".to_owned())].into());
+    world.step(1);
+    let states: Vec<_> = world.rollouts.iter().map(|it| it.status.state).collect();
+    assert_eq!(states, [Some(RolloutState::Overtaken), Some(RolloutState::Deciding)]);
+}
+
+#[test]
+fn a_rollout_takes_as_long_as_it_was_on_record() {
+    let mut world = World::begun(&["new"]);
+    world.rollouts[0].metadata.creation_timestamp = Some(k8s_openapi::apimachinery::pkg::apis::meta::v1::Time(at(10)));
+    world.step(40);
+    assert_eq!(world.status().message.as_deref(), Some("all machines are up-to-date, after 30s"));
+}
+
+#[test]
+fn a_machine_that_is_paused_is_said_to_be() {
+    let mut world = World::begun(&["new"]);
+    let mut machine = updating("m0", "InPlaceUpdating", "setting the memory");
+    let paused = refit_api::conditions::paused("Machine", refit_api::conditions::PausedBy::Annotation);
+    refit_api::conditions::set(&mut machine.status.conditions, paused, None, at(0));
+    world.machines = vec![machine];
+    world.step(1);
+    assert_eq!(world.status().waiting[0].on, "Machine has the cluster.x-k8s.io/paused annotation");
 }
 
 #[test]
@@ -313,4 +405,28 @@ fn the_oldest_go_when_there_are_more_than_are_kept() {
         other => panic!("{other:?}"),
     });
     assert_eq!(deleted.collect::<Vec<_>>(), ["r00", "r01"]);
+}
+
+#[test]
+fn what_was_blocked_and_is_not_any_more_is_decided_anew_and_nothing_is_resumed() {
+    let mut world = World::begun(&["old"]);
+    world.rollouts[0].status.decision = Some(RolloutDecision::Blocked);
+    world.rollouts[0].status.state = Some(RolloutState::Blocked);
+    world.step(1);
+    assert_eq!(world.status().state, Some(RolloutState::Deciding));
+    assert!(world.told.iter().all(|(reason, _)| *reason != "RolloutResumed"), "{:?}", world.told);
+}
+
+#[test]
+fn machines_that_were_replaced_stay_on_record_when_the_others_are_updated_in_place() {
+    let mut status = MachineRolloutStatus::default();
+    let decide = |status: &mut MachineRolloutStatus| {
+        set_verdict(&Verdict::InPlace, InPlacePolicy::Require, None, || None, status);
+        (status.decision, status.reason.clone())
+    };
+    assert_eq!(decide(&mut status), (Some(RolloutDecision::InPlace), None));
+    let gone = json!([{ "machine": "m1", "reason": "it is replaced: the policy", "time": "2026-01-01T00:00:00Z" }]);
+    status.deletions = serde_json::from_value(gone).expect("it must decode");
+    let words = "1 machines were replaced, the others are updated in place";
+    assert_eq!(decide(&mut status), (Some(RolloutDecision::Replace), Some(words.to_owned())));
 }

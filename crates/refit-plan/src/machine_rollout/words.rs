@@ -25,7 +25,8 @@ pub(super) fn state(observed: &Observed<'_>, status: &MachineRolloutStatus) -> R
         RolloutState::Blocked
     } else if is_on_delete(deployment) {
         RolloutState::OnDelete
-    } else if status.decision.is_none() {
+    } else if matches!(status.decision, None | Some(RolloutDecision::Blocked)) {
+        // What was blocked and is not any more is decided anew.
         RolloutState::Deciding
     } else {
         RolloutState::Progressing
@@ -41,16 +42,32 @@ pub(super) fn message(observed: &Observed<'_>, status: &MachineRolloutStatus) ->
         Some(RolloutState::Blocked) => with_failure(blocked(observed), status),
         Some(RolloutState::OnDelete) => "machines change when they are deleted".to_owned(),
         Some(RolloutState::Deciding) => reasons().unwrap_or_else(|| "waiting for extensions to answer".to_owned()),
-        Some(RolloutState::Progressing) => with_failure(reasons().unwrap_or_else(|| change(status)), status),
+        Some(RolloutState::Progressing) => with_failure(reasons().unwrap_or_else(|| moves(observed, status)), status),
         Some(RolloutState::Overtaken) | None => String::new(),
     };
     shortened(words, MAX_WORDS)
+}
+
+/// What is going on where nothing is waited for. Machines that are as they should be may still have to become available.
+fn moves(observed: &Observed<'_>, status: &MachineRolloutStatus) -> String {
+    let is_updated = status.progress.as_ref().is_some_and(|it| it.machines > 0 && it.updated == it.machines);
+    if !is_updated {
+        return change(status);
+    }
+    let told = &observed.deployment.status;
+    let count = |counter: Option<i32>| counter.unwrap_or_default();
+    let (up_to_date, available) = (count(told.up_to_date_replicas), count(told.available_replicas));
+    let wanted = count(observed.deployment.spec.replicas);
+    format!("waiting for all of {wanted} machines to be counted: {up_to_date} up-to-date, {available} available")
 }
 
 /// What changes, or, where machines are replaced for it, why.
 pub(super) fn change(status: &MachineRolloutStatus) -> String {
     let is_replaced = status.decision == Some(RolloutDecision::Replace);
     let uncovered: Vec<&FieldChange> = status.changes.iter().filter(|change| change.covered_by.is_none()).collect();
+    if let Some(why) = status.reason.as_ref().filter(|_| is_replaced) {
+        return why.clone();
+    }
     if is_replaced && !uncovered.is_empty() {
         return format!("no extension covers {}", listed(&uncovered, |change| change.path.clone()));
     }

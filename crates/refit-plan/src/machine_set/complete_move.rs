@@ -9,19 +9,23 @@
 //! the same template. Upstream writes to all three in any case, and to the Machine twice. The Machine controller tells of
 //! the start, when the update is not over at once.
 
+use jiff::Timestamp;
 use refit_api::cluster::{Machine, MachineSet};
 use refit_api::hooks::Hook;
 use refit_api::pending_hooks;
 use refit_api::vocabulary::annotations::{PENDING_ACKNOWLEDGE_MOVE, PENDING_HOOKS, UPDATE_IN_PROGRESS};
 use refit_api::vocabulary::managers;
+use refit_api::vocabulary::refit::annotations::{UPDATE_PLAN, UPDATE_PROGRESS};
 use serde_json::{Map, Value, json};
 
 use super::clone;
 use super::create::Templates;
-use super::objects::{ObjectError, moved_machine};
+use super::objects::ObjectError;
 use super::sync::MachineParts;
-use crate::effect::{Apply, Effect, Patch, Target};
+use crate::coverage::FrozenPlan;
+use crate::effect::{Apply, Effect, Patch, Target, Write};
 use crate::fleet;
+use crate::machine::progress::Progress;
 use crate::ownership;
 
 /// How far a machine is on its way from one MachineSet to another and through its update.
@@ -68,6 +72,7 @@ pub fn complete_move(
     set: &MachineSet,
     templates: Templates<'_>,
     parts: MachineParts<'_>,
+    now: Timestamp,
 ) -> Result<Vec<Effect>, CompleteError> {
     let machine = parts.machine;
     let name = || fleet::name(machine).to_owned();
@@ -81,22 +86,27 @@ pub fn complete_move(
         }
     }
     let failed = |source: ObjectError| CompleteError::Objects { name: name(), source: source.into() };
-    let objects = changed_objects(set, templates, parts).map_err(failed)?;
-    Ok(objects.into_iter().map(apply).map(Effect::Apply).chain([begin_update(set, machine)]).collect())
+    let writes = writes(set, templates, parts).map_err(failed)?;
+    Ok(writes.into_iter().map(|write| handed_over(write.into(), machine, now)).collect())
 }
 
-/// What the writes that end the move would apply, for those who ask beforehand whether that would be accepted.
-pub fn rehearsal(
-    set: &MachineSet,
-    templates: Templates<'_>,
-    parts: MachineParts<'_>,
-) -> Result<Vec<Apply>, ObjectError> {
-    let mut objects = changed_objects(set, templates, parts)?;
-    let machine = moved_machine(set, parts.machine)?;
-    if !new_spec(set, parts.machine).is_empty() {
-        objects.push(serde_json::to_value(&machine).expect("a Machine must encode"));
-    }
-    Ok(objects.into_iter().map(apply).collect())
+/// The patch that hands the update over says when that was: the time of an update counts from there. It is the only thing
+/// that is not rehearsed, as it is not known before.
+fn handed_over(effect: Effect, machine: &Machine, now: Timestamp) -> Effect {
+    let Effect::Patch(mut patch) = effect else { return effect };
+    let plan = machine.metadata.annotations.as_ref().and_then(|own| own.get(UPDATE_PLAN));
+    let plan = plan.and_then(|text| FrozenPlan::decode(text).ok()).map(|plan| plan.question);
+    patch.merge["metadata"]["annotations"][UPDATE_PROGRESS] = json!(Progress::handed_over(plan, now).encode());
+    Effect::Patch(patch)
+}
+
+/// The writes that end the move, in their order: host, bootstrap configuration, Machine.
+///
+/// The same before the move, when they are sent as dry runs, and after it, when they are made: none of them depends on
+/// who the owner is, or on a version.
+pub fn writes(set: &MachineSet, templates: Templates<'_>, parts: MachineParts<'_>) -> Result<Vec<Write>, ObjectError> {
+    let objects = changed_objects(set, templates, parts)?.into_iter().map(apply);
+    Ok(objects.chain([begin_update(set, parts.machine)?]).collect())
 }
 
 /// The objects of a machine that its new MachineSet wants otherwise: host, bootstrap configuration.
@@ -123,8 +133,8 @@ fn changed_objects(
     Ok(changed)
 }
 
-fn apply(intent: Value) -> Apply {
-    Apply { target: Target::of_value(&intent), manager: managers::MACHINE_SET, intent }
+fn apply(intent: Value) -> Write {
+    Write::Apply(Apply { target: Target::of_value(&intent), manager: managers::MACHINE_SET, intent })
 }
 
 /// What changes of the Machine's own spec, as a merge patch. The rest of its template reaches it without a rollout.
@@ -139,7 +149,12 @@ fn new_spec(set: &MachineSet, machine: &Machine) -> Map<String, Value> {
 }
 
 /// From this patch on the Machine controller runs the update.
-fn begin_update(set: &MachineSet, machine: &Machine) -> Effect {
+fn begin_update(set: &MachineSet, machine: &Machine) -> Result<Write, ObjectError> {
+    let target = Target::of(machine);
+    // Without a uid, the patch could reach another Machine of the same name.
+    if target.uid.as_deref().is_none_or(str::is_empty) {
+        return Err(ObjectError::NoUid { name: target.name });
+    }
     let mut annotations = machine.metadata.annotations.clone().unwrap_or_default();
     pending_hooks::mark_pending(&mut annotations, Hook::UpdateMachine.name());
     let mut merge = json!({ "metadata": { "annotations": {
@@ -150,7 +165,7 @@ fn begin_update(set: &MachineSet, machine: &Machine) -> Effect {
     if !spec.is_empty() {
         merge["spec"] = Value::Object(spec);
     }
-    Effect::Patch(Patch::object(Target::of(machine), merge))
+    Ok(Write::Patch(Patch::object(target, merge)))
 }
 
 fn incomplete(set: &MachineSet, what: &'static str) -> ObjectError {

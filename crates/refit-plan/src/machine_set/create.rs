@@ -6,6 +6,7 @@
 
 use refit_api::cluster::MachineSet;
 use refit_api::naming::RandomSuffix;
+use refit_api::vocabulary::refit::annotations::SCAFFOLDING;
 use refit_api::vocabulary::{events, managers};
 use serde_json::{Value, json};
 
@@ -43,11 +44,26 @@ impl<'a> Templates<'a> {
 /// The writes that create a new Machine.
 pub fn create(set: &MachineSet, templates: Templates<'_>, suffix: RandomSuffix) -> Result<Vec<Effect>, ObjectError> {
     let name = machine_name(set, suffix)?;
-    finish(set, templates, &Unfinished { name, ..Unfinished::default() })
+    finish(set, templates, &Unfinished { name, ..Unfinished::default() }, Purpose::Wanted)
+}
+
+/// What a Machine is made for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Purpose {
+    /// The user wants as many.
+    Wanted,
+    /// It is beyond those that the user wants, for a rollout. The Machine says so from its first moment: no other write
+    /// could be lost or come too late.
+    Scaffolding,
 }
 
 /// The writes that are still missing of a creation that was interrupted.
-pub fn finish(set: &MachineSet, templates: Templates<'_>, unfinished: &Unfinished) -> Result<Vec<Effect>, ObjectError> {
+pub fn finish(
+    set: &MachineSet,
+    templates: Templates<'_>,
+    unfinished: &Unfinished,
+    purpose: Purpose,
+) -> Result<Vec<Effect>, ObjectError> {
     let owner = ownership::owner(set)?;
     let (labels, annotations) = (labels(set), annotations(set));
     let identity = Identity {
@@ -62,7 +78,10 @@ pub fn finish(set: &MachineSet, templates: Templates<'_>, unfinished: &Unfinishe
     let infrastructure = clone::new_object(templates.infrastructure_of(set), &identity)?;
     let references =
         References { infrastructure: reference_to(&infrastructure), bootstrap: bootstrap.as_ref().map(reference_to) };
-    let machine = new_machine(set, &unfinished.name, references)?;
+    let mut machine = new_machine(set, &unfinished.name, references)?;
+    if purpose == Purpose::Scaffolding {
+        machine.metadata.annotations.get_or_insert_default().insert(SCAFFOLDING.to_owned(), String::new());
+    }
 
     let missing_bootstrap = bootstrap.filter(|_| !unfinished.has_bootstrap);
     let missing_infrastructure = Some(infrastructure).filter(|_| !unfinished.has_infrastructure);

@@ -5,7 +5,7 @@ use refit_api::vocabulary::{events, finalizers};
 
 use crate::effect::{Delete, Effect, Event, Target};
 use crate::fleet;
-use crate::ownership::remove_finalizer;
+use crate::ownership::{leaves_orphans, remove_finalizer};
 
 /// Deletes a Machine, and says so on the MachineSet. Nothing to do for one that is going already, or that never was in
 /// the API: without a uid, the deletion could hit another one of its name.
@@ -21,13 +21,17 @@ pub fn delete(set: &MachineSet, machine: &Machine) -> Vec<Effect> {
     ]
 }
 
-/// What a MachineSet that is being deleted does: first its Machines go, then itself.
+/// What a MachineSet that is being deleted does: first its Machines go, or are set free where they are to stay, then
+/// itself.
 ///
 /// `machines` are all that it has, from a list that was read: with its finalizer gone, nobody would look after those
 /// that are left.
 pub fn delete_all(set: &MachineSet, machines: &[&Machine]) -> Vec<Effect> {
     if machines.is_empty() {
         return remove_finalizer(set, finalizers::MACHINE_SET).into_iter().collect();
+    }
+    if leaves_orphans(&set.metadata) {
+        return Vec::new();
     }
     let is_staying = |machine: &&Machine| !fleet::is_deleting(machine);
     let deletions = machines.iter().copied().filter(is_staying).map(Delete::as_seen);
@@ -36,6 +40,8 @@ pub fn delete_all(set: &MachineSet, machines: &[&Machine]) -> Vec<Effect> {
 
 #[cfg(test)]
 mod tests {
+    use refit_api::owners::ORPHAN_FINALIZER;
+
     use super::*;
     use crate::testing::{machine_of, machine_set};
 
@@ -65,5 +71,8 @@ mod tests {
         assert_eq!(delete_all(&set, &[&going]), []);
         let last = delete_all(&set, &[]);
         assert!(matches!(&last[..], [Effect::Patch(_)]), "{last:?}");
+        set.metadata.finalizers.get_or_insert_default().push(ORPHAN_FINALIZER.to_owned());
+        assert_eq!(delete_all(&set, &[&staying, &going]), [], "they are to stay");
+        assert_eq!(delete_all(&set, &[]).len(), 1, "they were set free");
     }
 }

@@ -4,9 +4,12 @@ use std::collections::BTreeMap;
 
 use refit_api::cluster::{ContractVersionedObjectReference, Machine, MachineSet};
 use refit_api::naming::{NameOwner, NameTemplate, RANDOM_ACTION, RandomSuffix, TemplateError, label_value_of};
+use refit_api::vocabulary::refit::annotations::SCAFFOLDING;
 use refit_api::vocabulary::{finalizers, labels};
 
 use super::clone::CloneError;
+use super::start_move::handover_of;
+use crate::fleet;
 use crate::ownership::{self, NoIdentity};
 use crate::reading::NotFound;
 
@@ -59,27 +62,24 @@ pub fn new_machine(set: &MachineSet, name: &str, references: References) -> Resu
 
 /// A Machine that is there, with what reaches it without a rollout.
 pub fn synced_machine(set: &MachineSet, existing: &Machine) -> Result<Machine, ObjectError> {
-    let mut machine = moved_machine(set, existing)?;
-    machine.spec.version = existing.spec.version.clone();
-    machine.spec.failure_domain = existing.spec.failure_domain.clone();
-    Ok(machine)
-}
-
-/// A Machine that came from another MachineSet, as this one wants it.
-pub fn moved_machine(set: &MachineSet, existing: &Machine) -> Result<Machine, ObjectError> {
     let mut machine = base(set)?;
     let uid = existing.metadata.uid.clone().filter(|uid| !uid.is_empty());
     // With a uid, an apply never creates what was deleted meanwhile.
-    machine.metadata.uid =
-        Some(uid.ok_or_else(|| ObjectError::NoUid { name: crate::fleet::name(existing).to_owned() })?);
+    machine.metadata.uid = Some(uid.ok_or_else(|| ObjectError::NoUid { name: fleet::name(existing).to_owned() })?);
     machine.metadata.name = existing.metadata.name.clone();
     let mut kept = existing.metadata.finalizers.clone().unwrap_or_default();
     if !kept.iter().any(|finalizer| finalizer == finalizers::MACHINE) {
         kept.push(finalizers::MACHINE.to_owned());
     }
     machine.metadata.finalizers = Some(kept);
+    // What is not in the intent of an apply is taken off by it. An earlier version has not marked the Machine, but named it.
+    if fleet::is_scaffolding(existing) || handover_of(set).is_scaffolding(fleet::name(existing)) {
+        machine.metadata.annotations.get_or_insert_default().insert(SCAFFOLDING.to_owned(), String::new());
+    }
     machine.spec.infrastructure_ref = existing.spec.infrastructure_ref.clone();
     machine.spec.bootstrap.config_ref = existing.spec.bootstrap.config_ref.clone();
+    machine.spec.version = existing.spec.version.clone();
+    machine.spec.failure_domain = existing.spec.failure_domain.clone();
     Ok(machine)
 }
 

@@ -3,13 +3,16 @@
 use jiff::Timestamp;
 use refit_api::cluster::MachineSetDeletionOrder;
 
+use super::replicas::is_scaffolding;
 use super::{MachineView, Observed};
-use crate::handover::Scaffolding;
 
 const DELETING: f64 = 100.0;
 const DELETE_REQUESTED: f64 = 80.0;
 /// The surge machine that stood in for others. What the user has named goes before it.
 const SCAFFOLDING: f64 = 78.0;
+/// One whose update failed, where the user wants fewer machines: it goes before what only stands in for others.
+const FAILED_AND_TAKEN_BACK: f64 = 79.0;
+const FAILED: f64 = 76.0;
 const UPDATING: f64 = 75.0;
 const UNHEALTHY: f64 = 50.0;
 /// Healthy ones by age stay below the unhealthy.
@@ -23,8 +26,12 @@ pub fn priority(machine: &MachineView, observed: &Observed) -> f64 {
         DELETING
     } else if machine.delete_requested {
         DELETE_REQUESTED
-    } else if is_scaffolding(machine, observed) {
+    } else if machine.update_failed && observed.handover.scaled_down > 0 {
+        FAILED_AND_TAKEN_BACK
+    } else if goes_again(machine, observed) {
         SCAFFOLDING
+    } else if machine.update_failed {
+        FAILED
     } else if machine.updating {
         UPDATING
     } else if machine.unhealthy || !machine.has_node {
@@ -34,16 +41,10 @@ pub fn priority(machine: &MachineView, observed: &Observed) -> f64 {
     }
 }
 
-/// Scaffolding that nobody has named yet is the youngest machine that was created here.
-fn is_scaffolding(machine: &MachineView, observed: &Observed) -> bool {
-    match &observed.handover.scaffolding {
-        None => false,
-        Some(Scaffolding::Machine(name)) => *name == machine.name,
-        Some(Scaffolding::Requested) => {
-            let created_here = observed.machines.iter().filter(|machine| !machine.updating);
-            created_here.max_by_key(|machine| machine.created).is_some_and(|youngest| youngest.name == machine.name)
-        }
-    }
+/// Where machines are replaced, what a rollout has made is to stay, and upstream's order holds.
+fn goes_again(machine: &MachineView, observed: &Observed) -> bool {
+    let is_named = observed.handover.is_scaffolding(&machine.name);
+    is_named || (observed.keeps_originals && is_scaffolding(machine, observed))
 }
 
 /// All machines, those that go first in front. Equal ones keep their order, which is that of their names.

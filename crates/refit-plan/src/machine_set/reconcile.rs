@@ -11,7 +11,7 @@
 //! | 4 | deletion: the Machines go, then the finalizer | it is not being deleted |
 //! | 5 | whose it is: a MachineDeployment's current or outgoing MachineSet, or nobody's | that could be read |
 //! | 6 | the templates belong to the Cluster | |
-//! | 7 | unhealthy Machines are replaced | |
+//! | 7 | unhealthy Machines are replaced, after a failure of their update is on record | |
 //! | 8 | orphans, then: create, or move, or delete | |
 //! | 9 | moves that are acknowledged are completed: the update begins | |
 //! | 10 | labels, annotations and timeouts reach Machines that were not written to so far, and their objects | |
@@ -47,6 +47,7 @@ mod create;
 mod decision;
 mod deletion;
 mod draft;
+mod failures;
 mod moves;
 mod observed;
 mod problem;
@@ -112,11 +113,12 @@ fn act(draft: &mut Draft<'_>) {
         Ok(owner) => owner,
         Err(error) => return draft.problem(Problem::Owner(error)),
     };
-    draft.is_outgoing = owner == Owner::Outgoing;
+    draft.is_outgoing = owner.is_outgoing();
     templates::decide(draft, &owner);
     if draft.handover.hold.is_none() {
         remediation::decide(draft, &owner);
     }
+    failures::decide(draft, &owner);
     if let Some(negative @ ..0) = draft.set().spec.replicas {
         draft.invalid(Problem::NegativeReplicas(negative));
     }

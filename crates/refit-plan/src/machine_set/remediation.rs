@@ -1,7 +1,9 @@
 //! Replaces machines that health checks have given up on: they are deleted, and scaling brings others.
 
+mod table;
+
 use std::cmp::Reverse;
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use jiff::Timestamp;
@@ -13,6 +15,8 @@ use refit_api::int_or_percent::{self, AmountError, Rounding};
 use refit_api::vocabulary::annotations::{REMEDIATE_MACHINE, REVISION};
 use refit_api::vocabulary::{condition_types as types, labels, reasons};
 use serde_json::json;
+
+pub use table::{Asker, Decision, Leaving, State};
 
 use super::preflight::Preflight;
 use crate::effect::{Delete, Effect, Part, Patch, Target};
@@ -31,8 +35,8 @@ pub enum Owner {
     Nobody,
     /// A MachineDeployment whose current MachineSet this is.
     Current { limit: Option<Limit> },
-    /// A MachineDeployment that is about to remove this MachineSet: nothing is replaced here.
-    Outgoing,
+    /// A MachineDeployment that wants machines of another MachineSet.
+    Outgoing { limit: Option<Limit> },
 }
 
 /// How many machines may be replaced at a time, as the user wrote it and as it comes out.
@@ -57,8 +61,8 @@ pub struct Remediation<'a> {
     pub machines: &'a [&'a Machine],
     pub owner: &'a Owner,
     pub preflight: &'a Preflight,
-    /// Machines that are being updated in place and have time left. Bad health is to be expected of them.
-    pub updating: &'a BTreeSet<String>,
+    /// Machines that are not replaced now, and what is said of them, as [`Decision::of`] says.
+    pub spared: &'a BTreeMap<String, NewCondition>,
     pub now: Timestamp,
 }
 
@@ -70,12 +74,15 @@ impl Owner {
         let what = || format!("MachineDeployment {label}");
         let set_name = || super::objects::name_of(set).to_owned();
         let deployment = deployment.found(what).map_err(|source| OwnerError::NotFound { set: set_name(), source })?;
-        if revision(&set.metadata.annotations) != revision(&deployment.metadata.annotations) {
-            return Ok(Self::Outgoing);
-        }
+        let is_current = revision(&set.metadata.annotations) == revision(&deployment.metadata.annotations);
         let limit = deployment.spec.remediation.max_in_flight.as_ref();
         let limit = limit.map(|written| Limit::new(written, deployment.spec.replicas.unwrap_or(1))).transpose();
-        Ok(Self::Current { limit: limit.map_err(|source| OwnerError::Limit { name: label.clone(), source })? })
+        let limit = limit.map_err(|source| OwnerError::Limit { name: label.clone(), source })?;
+        Ok(if is_current { Self::Current { limit } } else { Self::Outgoing { limit } })
+    }
+
+    pub fn is_outgoing(&self) -> bool {
+        matches!(self, Self::Outgoing { .. })
     }
 }
 
@@ -94,23 +101,22 @@ impl Limit {
 ///
 /// # Guarantees
 /// - A machine says that it is being replaced before it is deleted: a crash in between loses nothing.
-/// - A machine that is being updated in place and has time left is not deleted.
+/// - A machine that is spared is not deleted.
 pub fn remediate(given: Remediation<'_>) -> Plan {
     let mut plan = Plan::default();
     plan.effects.extend(given.machines.iter().filter_map(|machine| given.forget(machine)));
-    let (exempt, mut candidates) = given.candidates();
-    let message = "Waiting because the Machine is being updated in place";
-    given.tell(&mut plan, &exempt, &health::remediation_deferred(message));
+    let (spared, mut candidates) = given.candidates();
+    for machine in spared {
+        if let Some(words) = given.spared.get(fleet::name(machine)) {
+            given.tell(&mut plan, &[machine], words);
+        }
+    }
     if candidates.is_empty() {
         return plan;
     }
     let limit = match given.owner {
-        Owner::Outgoing => {
-            given.tell(&mut plan, &candidates, &health::pending_removal());
-            return plan;
-        }
-        Owner::Nobody | Owner::Current { limit: None } => None,
-        Owner::Current { limit: Some(limit) } => Some(limit),
+        Owner::Nobody => None,
+        Owner::Current { limit } | Owner::Outgoing { limit } => limit.as_ref(),
     };
     let now = limit.map_or(candidates.len(), |limit| limit.machines.saturating_sub(given.in_flight()));
     let deferred = candidates.split_off(now.min(candidates.len()));
@@ -136,19 +142,19 @@ impl<'a> Remediation<'a> {
         Some(patch_conditions(machine, &kept))
     }
 
-    /// The machines to be replaced: those under update, and the rest in the order in which they are.
+    /// The machines to be replaced: those that are spared, and the rest in the order in which they are.
     ///
     /// Those that a user asked for come first, then the youngest: they likely have no workload yet.
     fn candidates(&self) -> (Vec<&'a Machine>, Vec<&'a Machine>) {
         let is_candidate = |machine: &&'a Machine| fleet::is_to_be_remediated(machine) && !fleet::is_deleting(machine);
         let candidates = self.machines.iter().copied().filter(is_candidate);
-        let (exempt, mut rest): (Vec<_>, Vec<_>) =
-            candidates.partition(|machine| self.updating.contains(fleet::name(machine)));
+        let (spared, mut rest): (Vec<_>, Vec<_>) =
+            candidates.partition(|machine| self.spared.contains_key(fleet::name(machine)));
         rest.sort_by_key(|machine| {
             let created = machine.metadata.creation_timestamp.as_ref().map(|time| time.0);
             (!fleet::has_annotation(machine, REMEDIATE_MACHINE), Reverse(created), fleet::name(machine))
         });
-        (exempt, rest)
+        (spared, rest)
     }
 
     /// Machines that are being replaced and not gone yet.
@@ -199,7 +205,7 @@ fn patch_conditions(
     Effect::Patch(Patch { part: Part::Status, resource_version, ..Patch::object(Target::of(machine), merge) })
 }
 
-fn revision(annotations: &Option<std::collections::BTreeMap<String, String>>) -> Option<&String> {
+fn revision(annotations: &Option<BTreeMap<String, String>>) -> Option<&String> {
     annotations.as_ref().and_then(|annotations| annotations.get(REVISION))
 }
 

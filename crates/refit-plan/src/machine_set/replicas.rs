@@ -18,7 +18,7 @@ pub fn decide(observed: &Observed, released: &[String]) -> Replicas {
         return if observed.disable_machine_create {
             Replicas::CreateDisabled(missing)
         } else {
-            Replicas::Create(missing)
+            Replicas::Create { missing, scaffolding: scaffolding(observed).min(missing) }
         };
     }
     let released: BTreeSet<&str> = released.iter().map(String::as_str).collect();
@@ -32,6 +32,15 @@ pub fn decide(observed: &Observed, released: &[String]) -> Replicas {
     }
 }
 
+/// How many of the machines that are made now are beyond those that the user wants.
+fn scaffolding(observed: &Observed) -> usize {
+    let is_there = || observed.machines.iter().any(|machine| is_scaffolding(machine, observed));
+    match &observed.handover {
+        handover if handover.surge => usize::MAX,
+        handover => usize::from(handover.scaffolding.is_some() && !is_there()),
+    }
+}
+
 /// Moves the surplus, as far as machines can move now.
 fn start_move(observed: &Observed, target: &str, surplus: usize) -> Replicas {
     let accepts = observed.target.as_ref().filter(|found| found.name == target && target != observed.name);
@@ -39,14 +48,16 @@ fn start_move(observed: &Observed, target: &str, surplus: usize) -> Replicas {
         let accepts = accepts.map(|MoveTarget { receive_from, .. }| receive_from.clone()).unwrap_or_default();
         return Replicas::Refused { target: target.to_owned(), accepts };
     }
-    let (mut machines, mut delete, mut left) = (Vec::new(), Vec::new(), surplus);
+    let (mut machines, mut delete, mut next, mut left) = (Vec::new(), Vec::new(), Vec::new(), surplus);
     for machine in in_order(observed) {
-        if left == 0 {
-            break;
-        }
         match fate(machine, observed) {
             Fate::Stay => continue,
-            Fate::Go => {}
+            Fate::Move if left == 0 => {
+                next.push(machine.name.clone());
+                continue;
+            }
+            Fate::Go | Fate::Wait | Fate::Delete if left == 0 => continue,
+            Fate::Go | Fate::Wait => {}
             Fate::Delete => delete.push(machine.name.clone()),
             Fate::Move => machines.push(machine.name.clone()),
         }
@@ -55,7 +66,7 @@ fn start_move(observed: &Observed, target: &str, surplus: usize) -> Replicas {
     if machines.is_empty() && delete.is_empty() {
         return Replicas::Settled;
     }
-    Replicas::Move { to: target.to_owned(), machines, delete }
+    Replicas::Move { to: target.to_owned(), machines, delete, next }
 }
 
 /// What a move means for one machine.
@@ -64,6 +75,9 @@ enum Fate {
     Stay,
     /// It is being deleted already, and takes up a place.
     Go,
+    /// Its update is tried again. The order may have been given for it while it was free, so it takes up a place: another one
+    /// in its place would be one too many that is not available.
+    Wait,
     /// It is broken: it goes instead of being updated.
     Delete,
     Move,
@@ -74,17 +88,16 @@ fn fate(machine: &MachineView, observed: &Observed) -> Fate {
         Fate::Go
     } else if machine.to_be_remediated {
         Fate::Delete
-    } else if is_busy(machine) || !machine.has_node || observed.handover.is_scaffolding(&machine.name) {
+    } else if machine.update_retried {
+        Fate::Wait
+    } else if (machine.updating && !machine.update_over)
+        || !machine.has_node
+        || (observed.keeps_originals && is_scaffolding(machine, observed))
+    {
         Fate::Stay
     } else {
         Fate::Move
     }
-}
-
-/// Whether an update is under way. One that failed for good is over where the machine is to become something else: there is
-/// no other way out of it.
-fn is_busy(machine: &MachineView) -> bool {
-    machine.updating && !machine.update_failed
 }
 
 /// Deletes the surplus. What was moved here and not counted is no surplus: upstream deletes it, and loses the machine.
@@ -93,11 +106,39 @@ fn delete(observed: &Observed, surplus: usize, is_waiting: impl Fn(&&MachineView
     let is_spared =
         |machine: &&MachineView| is_uncounted(machine) || (observed.keeps_originals && is_underway(machine));
     let spared = observed.machines.iter().filter(|machine| is_spared(machine) && !is_waiting(machine)).count();
-    let surplus = surplus.saturating_sub(spared);
-    let candidates = in_order(observed).into_iter().filter(|machine| !is_spared(machine));
-    let names: Vec<String> =
-        candidates.take(surplus).filter(|machine| !machine.deleting).map(|machine| machine.name.clone()).collect();
-    if names.is_empty() { Replicas::Settled } else { Replicas::Delete(names) }
+    let mut left = surplus.saturating_sub(spared);
+    let (mut allowed, mut names) = (allowed(observed), Vec::new());
+    for machine in in_order(observed).into_iter().filter(|machine| !is_spared(machine)) {
+        let is_free = machine.deleting || !observed.keeps_originals || is_scaffolding(machine, observed);
+        if left == 0 || (!is_free && allowed == 0) {
+            continue;
+        }
+        left -= 1;
+        allowed -= usize::from(!is_free);
+        names.extend((!machine.deleting).then(|| machine.name.clone()));
+    }
+    match (names.is_empty(), left) {
+        (false, _) => Replicas::Delete(names),
+        (true, 0) => Replicas::Settled,
+        (true, left) => Replicas::Keep(left),
+    }
+}
+
+/// How many machines may go that do not carry the mark of scaffolding. An order that was given under another policy says
+/// nothing about it: where machines are not to be replaced, only the user's own wish lets them go.
+fn allowed(observed: &Observed) -> usize {
+    let replaced = if observed.is_required { 0 } else { observed.handover.replaced };
+    let permitted = usize::try_from(observed.handover.scaled_down.saturating_add(replaced)).unwrap_or(usize::MAX);
+    let least = usize::try_from(observed.handover.keep_at_least).unwrap_or(usize::MAX);
+    let stays =
+        |machine: &&MachineView| !machine.deleting && !is_uncounted(machine) && !is_scaffolding(machine, observed);
+    permitted.min(observed.machines.iter().filter(stays).count().saturating_sub(least))
+}
+
+/// Whether a rollout has made it beyond those that the user wants. A MachineSet of an earlier version has not marked it, but
+/// the MachineDeployment knows its name.
+pub(super) fn is_scaffolding(machine: &MachineView, observed: &Observed) -> bool {
+    machine.scaffolding || observed.handover.is_scaffolding(&machine.name)
 }
 
 /// It was moved here, and nobody has counted it.
@@ -107,5 +148,6 @@ fn is_uncounted(machine: &MachineView) -> bool {
 
 /// In the middle of an update it may be one that nobody has counted: the mark goes when the update begins.
 fn is_underway(machine: &MachineView) -> bool {
-    is_busy(machine) && !machine.deleting && !machine.delete_requested
+    let is_busy = machine.updating && !machine.update_over;
+    is_busy && !machine.deleting && !machine.delete_requested
 }

@@ -1,9 +1,12 @@
 //! The reconcile of a MachineSet, and what becomes of its machines.
 
 use refit_api::cluster::MachineSetDeletionOrder;
+use refit_api::policy::InPlacePolicy;
 
 use super::deployment::age;
 use super::number::{MachineNumber, SetNumber};
+use super::refusals;
+use super::scenario::Strategy;
 use super::trace::Move;
 use super::world::{Machine, Outcome, State, World};
 use crate::machine_set::{self as decider, MachineView, MoveTarget, Observed, Replicas};
@@ -20,6 +23,7 @@ pub fn reconcile(world: &mut World, number: SetNumber) -> Outcome {
         with_machine(world, name, |machine| machine.state = State::Started);
     }
     change_replicas(world, number, decision.replicas, &mut outcome);
+    refusals::look_again(world, number);
     world.take_counters(number);
     outcome
 }
@@ -41,7 +45,8 @@ fn observe(world: &World, number: SetNumber) -> Observed {
         handover: set.handover.clone(),
         disable_machine_create: set.disable_machine_create,
         order: MachineSetDeletionOrder::Random,
-        keeps_originals: world.keeps_originals,
+        keeps_originals: world.keeps_originals(),
+        is_required: world.policy == InPlacePolicy::Require,
         target: target.map(|(target, set)| MoveTarget {
             name: target.to_string(),
             receive_from: set.handover.receive_from.clone(),
@@ -56,8 +61,11 @@ fn view(number: MachineNumber, machine: &Machine) -> MachineView {
         created: Some(age(number.0)),
         pending_acknowledge: machine.is_pending(),
         acknowledged: machine.state == State::Pending { acknowledged: true },
+        scaffolding: machine.scaffolding,
         updating: machine.is_updating(),
         update_failed: machine.has_failed(),
+        update_over: machine.is_over(),
+        update_retried: machine.state == State::TriedAgain,
         deleting: machine.deleting,
         delete_requested: false,
         has_node: true,
@@ -70,20 +78,28 @@ fn change_replicas(world: &mut World, number: SetNumber, replicas: Replicas, out
     match replicas {
         Replicas::Settled => {}
         Replicas::CreateDisabled(missing) => {
-            let when = if world.on_delete { " under OnDelete" } else { "" };
+            let when = if world.strategy == Strategy::OnDelete { " under OnDelete" } else { "" };
             outcome.notes.push(format!("{number}: {missing} missing, but it creates no machines{when}"));
         }
-        Replicas::Create(missing) => outcome.created.extend((0..missing).map(|_| world.create_machine(number))),
+        Replicas::Create { missing, scaffolding } => {
+            let staying = missing - scaffolding;
+            outcome.created.extend((0..missing).map(|made| world.create_machine(number, made >= staying)));
+        }
+        Replicas::Keep(count) => {
+            outcome.notes.push(format!("{number}: {count} too many, and nothing says which may go"));
+        }
         Replicas::Delete(names) => delete(world, &names, outcome),
-        Replicas::Move { to, machines, delete: broken } => {
+        Replicas::Move { to, machines, delete: broken, next } => {
             delete(world, &broken, outcome);
             let to = SetNumber::parse(&to).expect("a target must be a MachineSet of the world");
-            for name in machines {
-                with_machine(world, &name, |machine| {
-                    machine.set = to;
+            let (accepted, notes) = refusals::accepted(world, to, &machines, &next);
+            outcome.notes.extend(notes);
+            for machine in accepted {
+                with_machine(world, &machine.to_string(), |machine| {
+                    (machine.set, machine.refused) = (to, None);
                     machine.state = State::Pending { acknowledged: false };
                 });
-                outcome.moved.extend(MachineNumber::parse(&name).map(|machine| Move { machine, from: number, to }));
+                outcome.moved.push(Move { machine, from: number, to });
             }
             outcome.moved.sort_by_key(|moved| moved.machine);
         }

@@ -34,7 +34,7 @@ struct Simulation<'a> {
 impl<'a> Simulation<'a> {
     fn new(scenario: &'a Scenario) -> Self {
         let world = World::new(scenario);
-        let checker = Checker::new(scenario.rules(), &world.judged(scenario));
+        let checker = Checker::new(world.rules(), &world.judged(scenario));
         let start = FinalWorld { machine_sets: world.states() };
         Self { scenario, world, checker, start, lines: Vec::new(), waiting_on: Vec::new() }
     }
@@ -80,6 +80,7 @@ impl<'a> Simulation<'a> {
             Entry::MachineSet(number) => machine_set::reconcile(&mut self.world, *number),
             _ => self.world.apply(entry),
         };
+        self.checker.change(self.world.rules());
         self.checker.observe(&entry.judged(), &self.world.judged(self.scenario));
         self.record(entry, outcome);
     }

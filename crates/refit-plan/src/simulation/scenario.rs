@@ -149,7 +149,12 @@ impl Scenario {
 
     /// How far a rollout may leave this number of replicas. Under OnDelete nothing may.
     pub fn limits(&self, replicas: i32) -> Result<Fenceposts, AmountError> {
-        match self.strategy {
+        self.limits_under(self.strategy, replicas)
+    }
+
+    /// The same under another strategy.
+    pub(super) fn limits_under(&self, strategy: Strategy, replicas: i32) -> Result<Fenceposts, AmountError> {
+        match strategy {
             Strategy::RollingUpdate => Fenceposts::resolve(&self.max_surge, &self.max_unavailable, replicas),
             Strategy::OnDelete => Ok(Fenceposts { max_surge: 0, max_unavailable: 0 }),
         }
@@ -196,7 +201,8 @@ impl Scenario {
     }
 
     fn validate_limits(&self, replicas: i32) -> Result<(), ScenarioError> {
-        let limits = self.limits(replicas).map_err(|source| ScenarioError::Limits { replicas, source })?;
+        let limits = self.limits_under(Strategy::RollingUpdate, replicas);
+        let limits = limits.map_err(|source| ScenarioError::Limits { replicas, source })?;
         // Surge beyond the replicas is never used: a new MachineSet has as many machines as are wanted.
         let surge = limits.max_surge;
         if surge > MAX_REPLICAS { Err(ScenarioError::TooMuchSurge { surge }) } else { Ok(()) }

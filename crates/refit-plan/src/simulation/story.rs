@@ -5,7 +5,7 @@ mod opening;
 use std::collections::BTreeSet;
 use std::fmt::Write;
 
-use super::entry::Entry;
+use super::entry::{Answer, Entry};
 use super::number::MachineNumber;
 use super::scenario::Scenario;
 use super::trace::{Line, SetState, Trace};
@@ -47,8 +47,26 @@ fn passage(line: &Line, before: &[SetState]) -> Option<String> {
 
 fn who(line: &Line) -> &str {
     match line.reconcile.parse() {
-        Ok(Entry::Unavailable(_) | Entry::Available(_) | Entry::Fail(_)) => "the world",
-        Ok(Entry::Delete(_) | Entry::Replicas(_) | Entry::Template(_) | Entry::Retry(_)) => "the user",
+        Ok(
+            Entry::Unavailable(_)
+            | Entry::Available(_)
+            | Entry::Fail(_)
+            | Entry::Trouble(_)
+            | Entry::Try(_)
+            | Entry::Refuse { .. }
+            | Entry::Accept(_)
+            | Entry::Extensions(_),
+        ) => "the world",
+        Ok(
+            Entry::Delete(_)
+            | Entry::Replicas(_)
+            | Entry::Template(_)
+            | Entry::Retry(_)
+            | Entry::Paused(_)
+            | Entry::Strategy(_)
+            | Entry::Policy(_)
+            | Entry::KeepOriginals(_),
+        ) => "the user",
         Ok(Entry::Deployment | Entry::MachineSet(_) | Entry::Machine(_)) | Err(_) => &line.reconcile,
     }
 }
@@ -91,9 +109,23 @@ fn wish(line: &Line) -> Option<String> {
         Entry::Unavailable(machine) => about(&machine, "breaks"),
         Entry::Available(machine) => about(&machine, "mends"),
         Entry::Fail(machine) => about(&machine, "dooms every update of"),
+        Entry::Trouble(machine) => about(&machine, "lets every try fail to update"),
+        Entry::Try(machine) => about(&machine, "begins the next try with"),
         Entry::Retry(machine) => about(&machine, "tries again with"),
+        Entry::Refuse { machine, for_good: false } => about(&machine, "has a provider that does not change"),
+        Entry::Refuse { machine, for_good: true } => about(&machine, "has a provider that will never change"),
+        Entry::Accept(machine) => about(&machine, "has a provider that can change"),
         Entry::Replicas(replicas) => Some(format!("wants {replicas} replicas")),
         Entry::Template(template) => Some(format!("wants template {template}")),
+        Entry::Paused(true) => Some("pauses the rollout".to_owned()),
+        Entry::Paused(false) => Some("lets the rollout go on".to_owned()),
+        Entry::Strategy(strategy) => Some(format!("wants the strategy {strategy:?}")),
+        Entry::Policy(policy) => Some(format!("wants the policy {policy:?}")),
+        Entry::KeepOriginals(true) => Some("wants the first machines to stay".to_owned()),
+        Entry::KeepOriginals(false) => Some("wants upstream's sequence".to_owned()),
+        Entry::Extensions(Answer::Covered) => Some("has extensions that cover every change".to_owned()),
+        Entry::Extensions(Answer::Uncovered) => Some("has extensions that cover no change".to_owned()),
+        Entry::Extensions(Answer::Undecided) => Some("has extensions that do not answer".to_owned()),
     }
 }
 

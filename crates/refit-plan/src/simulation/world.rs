@@ -2,7 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::entry::Entry;
+use refit_api::policy::InPlacePolicy;
+
+use super::entry::{Answer, Entry};
 use super::number::{MachineNumber, SetNumber};
 use super::scenario::{Scenario, Strategy};
 use super::trace::{Move, SetState};
@@ -15,8 +17,12 @@ use crate::policy;
 pub struct World {
     pub replicas: i32,
     pub template: String,
-    pub on_delete: bool,
-    pub keeps_originals: bool,
+    pub strategy: Strategy,
+    pub policy: InPlacePolicy,
+    pub keep_originals: bool,
+    pub paused: bool,
+    /// What extensions say to a change.
+    pub answer: Answer,
     pub sets: BTreeMap<SetNumber, MachineSet>,
     pub machines: BTreeMap<MachineNumber, Machine>,
     /// The highest numbers that there ever were.
@@ -30,19 +36,44 @@ pub struct MachineSet {
     pub spec_replicas: i32,
     pub counters: Counters,
     pub handover: Handover,
+    /// How many machines the user wanted when it was written to last.
+    pub desired_replicas: Option<i32>,
     pub disable_machine_create: bool,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Machine {
     pub set: SetNumber,
+    /// It carries the mark of a machine that a rollout has made beyond those wanted.
+    pub scaffolding: bool,
     pub state: State,
     /// The world has made it unavailable.
     pub unavailable: bool,
-    /// The world lets every update of it fail.
-    pub fails: bool,
+    /// What the world lets become of its updates.
+    pub updates: Updates,
+    /// What the provider says to a change of it.
+    pub provider: Provider,
+    /// It carries the mark of a move that was refused: to which MachineSet, and whether for good.
+    pub refused: Option<(SetNumber, bool)>,
     /// The user has deleted it, and it is still there.
     pub deleting: bool,
+}
+
+/// What becomes of the updates of a machine.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Updates {
+    Succeed,
+    /// They fail for good.
+    Fail,
+    /// Each try fails, and there will be another one.
+    GetIntoTrouble,
+}
+
+/// What a provider says to a change of a machine.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Provider {
+    Accepts,
+    Refuses { for_good: bool },
 }
 
 /// How far the update of a machine is.
@@ -54,6 +85,10 @@ pub enum State {
     Pending { acknowledged: bool },
     /// Its MachineSet has begun with the update; the next reconcile finds it done, or failed.
     Started,
+    /// A try failed, and the next one has not begun. Nobody is at work on it.
+    Tried,
+    /// The next try is under way; the next reconcile of its MachineSet finds it done, or failed.
+    TriedAgain,
     /// Its update failed for good. It stays in it until somebody tries again.
     Failed,
 }
@@ -73,8 +108,11 @@ impl World {
         let mut world = Self {
             replicas: scenario.replicas,
             template: scenario.template.clone(),
-            on_delete: scenario.strategy == Strategy::OnDelete,
-            keeps_originals: policy::keeps_originals(scenario.policy, scenario.keep_originals),
+            strategy: scenario.strategy,
+            policy: scenario.policy,
+            keep_originals: scenario.keep_originals,
+            paused: false,
+            answer: if scenario.in_place { Answer::Covered } else { Answer::Uncovered },
             sets: BTreeMap::new(),
             machines: BTreeMap::new(),
             last_set: 0,
@@ -82,7 +120,7 @@ impl World {
         };
         for initial in &scenario.machine_sets {
             world.add_set(initial.name, initial.template.clone());
-            initial.machines.iter().for_each(|&machine| world.add_machine(machine, initial.name));
+            initial.machines.iter().for_each(|&machine| world.add_machine(machine, initial.name, false));
             world.take_counters(initial.name);
             let set = world.sets.get_mut(&initial.name).expect("the MachineSet must have been added");
             set.spec_replicas = set.counters.replicas;
@@ -97,19 +135,25 @@ impl World {
             spec_replicas: 0,
             counters: Counters::default(),
             handover: Handover::default(),
+            desired_replicas: None,
             disable_machine_create: false,
         };
         self.sets.insert(number, set);
     }
 
-    fn add_machine(&mut self, number: MachineNumber, set: SetNumber) {
-        self.last_machine = self.last_machine.max(number.0);
-        self.machines.insert(number, Machine::new(set));
+    /// Whether machines that were there first stay, as far as they can be updated in place.
+    pub fn keeps_originals(&self) -> bool {
+        policy::keeps_originals(self.policy, self.keep_originals)
     }
 
-    pub fn create_machine(&mut self, set: SetNumber) -> MachineNumber {
+    fn add_machine(&mut self, number: MachineNumber, set: SetNumber, scaffolding: bool) {
+        self.last_machine = self.last_machine.max(number.0);
+        self.machines.insert(number, Machine { scaffolding, ..Machine::new(set) });
+    }
+
+    pub fn create_machine(&mut self, set: SetNumber, scaffolding: bool) -> MachineNumber {
         let number = MachineNumber(self.last_machine + 1);
-        self.add_machine(number, set);
+        self.add_machine(number, set, scaffolding);
         number
     }
 
@@ -157,10 +201,22 @@ impl World {
             Entry::Delete(number) => self.with_machine(*number, |machine| machine.deleting = true),
             Entry::Unavailable(number) => self.with_machine(*number, |machine| machine.unavailable = true),
             Entry::Available(number) => self.with_machine(*number, |machine| machine.unavailable = false),
-            Entry::Fail(number) => self.with_machine(*number, |machine| machine.fails = true),
+            Entry::Fail(number) => self.with_machine(*number, |machine| machine.updates = Updates::Fail),
+            Entry::Trouble(number) => self.with_machine(*number, |machine| machine.updates = Updates::GetIntoTrouble),
+            Entry::Try(number) => self.with_machine(*number, Machine::try_again),
             Entry::Retry(number) => self.with_machine(*number, Machine::retry),
+            Entry::Refuse { machine, for_good } => {
+                let says = Provider::Refuses { for_good: *for_good };
+                self.with_machine(*machine, |machine| machine.provider = says);
+            }
+            Entry::Accept(number) => self.with_machine(*number, |machine| machine.provider = Provider::Accepts),
             Entry::Replicas(replicas) => self.replicas = *replicas,
             Entry::Template(template) => self.template.clone_from(template),
+            Entry::Paused(paused) => self.paused = *paused,
+            Entry::Strategy(strategy) => self.strategy = *strategy,
+            Entry::Policy(policy) => self.policy = *policy,
+            Entry::KeepOriginals(keep) => self.keep_originals = *keep,
+            Entry::Extensions(answer) => self.answer = *answer,
         }
         outcome
     }
@@ -208,21 +264,51 @@ impl MachineSet {
 
 impl Machine {
     fn new(set: SetNumber) -> Self {
-        Self { set, state: State::Idle, unavailable: false, fails: false, deleting: false }
+        Self {
+            set,
+            scaffolding: false,
+            state: State::Idle,
+            unavailable: false,
+            updates: Updates::Succeed,
+            provider: Provider::Accepts,
+            refused: None,
+            deleting: false,
+        }
     }
 
     /// An update that had begun has come to its end.
     pub fn finish_update(&mut self) {
-        if self.state == State::Started {
-            self.state = if self.fails { State::Failed } else { State::Idle };
+        if self.is_under_update() {
+            self.state = match self.updates {
+                Updates::Succeed => State::Idle,
+                Updates::Fail => State::Failed,
+                Updates::GetIntoTrouble => State::Tried,
+            };
         }
     }
 
     fn retry(&mut self) {
-        self.fails = false;
+        self.updates = Updates::Succeed;
         if self.has_failed() {
             self.state = State::Started;
         }
+        self.try_again();
+    }
+
+    fn try_again(&mut self) {
+        if self.state == State::Tried {
+            self.state = State::TriedAgain;
+        }
+    }
+
+    /// An extension is at work on it.
+    pub fn is_under_update(&self) -> bool {
+        matches!(self.state, State::Started | State::TriedAgain)
+    }
+
+    /// Its update is not done, and nobody is at work on it.
+    pub fn is_over(&self) -> bool {
+        matches!(self.state, State::Tried | State::Failed)
     }
 
     pub fn has_failed(&self) -> bool {

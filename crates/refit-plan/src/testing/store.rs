@@ -97,6 +97,7 @@ impl Store {
             (None, None) => self.created(apply),
         };
         stored.apply(apply.manager, &owned_part(&apply.intent));
+        stored.validate()?;
         self.save(key, stored);
         Ok(())
     }
@@ -117,6 +118,7 @@ impl Store {
         let stored = stored.if_uid(patch.target.uid.as_ref())?;
         let mut stored = stored.if_version(patch.resource_version.as_ref())?;
         stored.patch(patch);
+        stored.validate()?;
         self.save(key, stored);
         Ok(())
     }
@@ -158,6 +160,14 @@ impl Stored {
         let found = &self.value["metadata"]["resourceVersion"];
         let is_so = version.is_none_or(|version| found == version);
         if is_so { Ok(self) } else { Err(format!("conflict: {version:?} was read, {found} is there")) }
+    }
+
+    fn validate(&self) -> Result<(), String> {
+        let owners = self.value["metadata"]["ownerReferences"].as_array().into_iter().flatten();
+        match owners.filter(|owner| owner["controller"] == true).count() {
+            0 | 1 => Ok(()),
+            _ => Err("metadata.ownerReferences: Only one reference can have Controller set to true".to_owned()),
+        }
     }
 
     fn read(&self) -> Value {

@@ -6,7 +6,7 @@ use proptest::option;
 use proptest::prelude::*;
 use refit_api::policy::InPlacePolicy;
 use refit_plan::simulation::{
-    Entry, InitialMachineSet, MachineNumber, Scenario, SetNumber, Strategy as Rollout, run, story,
+    Answer, Entry, InitialMachineSet, MachineNumber, Scenario, SetNumber, Strategy as Rollout, run, story,
 };
 
 /// How many scenarios each property plays at least. `PROPTEST_CASES` plays more.
@@ -42,7 +42,11 @@ fn entries() -> impl Strategy<Value = Entry> {
         1 => machine().prop_map(Entry::Unavailable),
         1 => machine().prop_map(Entry::Available),
         1 => machine().prop_map(Entry::Fail),
+        1 => machine().prop_map(Entry::Trouble),
+        1 => machine().prop_map(Entry::Try),
         1 => machine().prop_map(Entry::Retry),
+        1 => (machine(), any::<bool>()).prop_map(|(machine, for_good)| Entry::Refuse { machine, for_good }),
+        1 => machine().prop_map(Entry::Accept),
     ]
 }
 
@@ -64,9 +68,35 @@ fn policies() -> impl Strategy<Value = InPlacePolicy> {
     prop_oneof![Just(InPlacePolicy::Prefer), Just(InPlacePolicy::Require), Just(InPlacePolicy::Never)]
 }
 
+/// The same with users who pause, change the policy or the strategy, and extensions that come and go.
+fn more_entries() -> impl Strategy<Value = Entry> {
+    prop_oneof![
+        16 => entries(),
+        2 => any::<bool>().prop_map(Entry::Paused),
+        1 => strategies().prop_map(Entry::Strategy),
+        2 => policies().prop_map(Entry::Policy),
+        2 => answers().prop_map(Entry::Extensions),
+    ]
+}
+
+/// I1, I5, I6 and I8: no machine is lost, and none goes that was to stay or of which nobody knew that it had to go.
+fn check_machines(scenario: &Scenario) -> Result<(), TestCaseError> {
+    let trace = run(scenario).expect("the scenario must be valid");
+    let is_loss = |violation: &&String| ["I1", "I5", "I6", "I8"].iter().any(|name| violation.starts_with(name));
+    prop_assert!(!trace.last.violations.iter().any(|violation| is_loss(&violation)), "{}", story(scenario, &trace));
+    Ok(())
+}
+
+fn strategies() -> impl Strategy<Value = Rollout> {
+    prop_oneof![5 => Just(Rollout::RollingUpdate), 1 => Just(Rollout::OnDelete)]
+}
+
+fn answers() -> impl Strategy<Value = Answer> {
+    prop_oneof![3 => Just(Answer::Covered), 1 => Just(Answer::Uncovered), 2 => Just(Answer::Undecided)]
+}
+
 fn scenarios() -> impl Strategy<Value = Scenario> {
-    let strategy = prop_oneof![5 => Just(Rollout::RollingUpdate), 1 => Just(Rollout::OnDelete)];
-    let wishes = (-2..4_i32, templates(), amounts(), amounts(), strategy);
+    let wishes = (-2..4_i32, templates(), amounts(), amounts(), strategies());
     let means = (prop::bool::weighted(0.75), policies(), prop::bool::weighted(0.7));
     let events = (vec(entries(), 0..40), option::of(any::<u64>()));
     (machine_sets(), wishes, means, events).prop_map(|(machine_sets, wishes, means, (schedule, seed))| {
@@ -134,6 +164,14 @@ proptest! {
     #[test]
     fn a_bad_change_stops_within_the_budget_and_costs_no_machine(scenario in bad_changes()) {
         check_stops(&scenario)?;
+    }
+
+    #[test]
+    fn no_machine_is_lost_to_a_user_who_changes_his_mind(scenario in scenarios(), more in vec(more_entries(), 0..40)) {
+        let mut scenario = scenario;
+        // Upstream's sequence takes orders back at once, and what is under way is carried out.
+        (scenario.schedule, scenario.keep_originals) = (more, true);
+        check_machines(&scenario)?;
     }
 
     #[test]

@@ -6,12 +6,12 @@
 use std::collections::BTreeSet;
 use std::sync::Mutex;
 
-use refit_api::policy::InPlacePolicy;
 use refit_plan::handover::Handover;
 use refit_plan::machine_deployment::{self, MachineSetPlan, MachineSetView, Observed, Plan, Strategy};
 use stateright::{Checker, HasDiscoveries, Model};
 
 use crate::protocol::{Change, Protocol};
+use crate::state::Policy;
 use crate::story::tell;
 
 /// The real plan, save where upstream stops looking after machines on their way.
@@ -20,29 +20,30 @@ fn upstream_plan(observed: &Observed<'_>) -> Plan {
         return machine_deployment::plan(observed);
     }
     let sets = observed.new.iter().chain(observed.old.iter().map(|old| &old.view));
-    Plan { machine_sets: sets.map(without_marks).collect(), waiting_on: Vec::new() }
+    Plan { machine_sets: sets.map(without_marks).collect(), ..Plan::default() }
 }
 
 fn without_marks(set: &MachineSetView) -> MachineSetPlan {
     MachineSetPlan {
         name: set.name.clone(),
         replicas: set.spec_replicas,
-        handover: Handover::default(),
+        // Upstream asks nobody whether a machine may go.
+        handover: Handover { scaled_down: 9, ..Handover::default() },
         disable_machine_create: false,
         notes: Vec::new(),
     }
 }
 
 #[track_caller]
-fn check(change: Change, policy: InPlacePolicy, property: &'static str) {
+fn check(change: Change, policy: Policy, property: &'static str) {
     let protocol = Protocol {
         policy,
-        keep_originals: false,
         max_surge: 0,
         max_unavailable: 1,
         machines: 3,
         changes: vec![change],
         failures: 0,
+        troubles: 0,
         lags: Vec::new(),
         excused: Vec::new(),
         plan: upstream_plan,
@@ -55,12 +56,12 @@ fn check(change: Change, policy: InPlacePolicy, property: &'static str) {
 
 #[test]
 fn upstreams_pause_deletes_a_machine_on_its_way() {
-    check(Change::Pause, InPlacePolicy::Require, "no machine is deleted on its way");
-    check(Change::Pause, InPlacePolicy::Require, "the first machines stay");
+    check(Change::Pause, Policy::Require, "no machine is deleted on its way");
+    check(Change::Pause, Policy::Require, "the first machines stay");
 }
 
 #[test]
 fn upstreams_switch_to_on_delete_deletes_a_machine_on_its_way() {
-    check(Change::OnDelete, InPlacePolicy::Require, "no machine is deleted on its way");
-    check(Change::OnDelete, InPlacePolicy::Require, "the first machines stay");
+    check(Change::OnDelete, Policy::Require, "no machine is deleted on its way");
+    check(Change::OnDelete, Policy::Require, "the first machines stay");
 }

@@ -10,9 +10,10 @@ use refit_plan::machine_deployment::{
     Candidate, Coverage, DeploymentView, MachineSetPlan, MachineSetView, MachineView, Observed, OldMachineSet,
     Strategy, TemplateDifference, select,
 };
+use refit_plan::machine_set::refusal::MoveRefusal;
 
 use crate::protocol::Protocol;
-use crate::state::{Machine, MachineId, Order, Scaffolding, Set, SetId, Stage, Wish};
+use crate::state::{Answer, Machine, MachineId, Order, Policy, Scaffolding, Set, SetId, Stage, Wish};
 use crate::write::Write;
 
 /// What a pass of the MachineDeployment has read. The parts may be of different age.
@@ -32,7 +33,10 @@ pub fn pass(protocol: &Protocol, seen: Seen<'_>) -> VecDeque<Write> {
     let to_be_created = || (!seen.wish.paused).then(|| MachineSetView::to_be_created(set_name(new), time(new)));
     let old = |index: usize, not_in_place: &Option<String>| OldMachineSet {
         view: view(names[index], &seen.sets[&names[index]]),
-        coverage: not_in_place.clone().map_or(Coverage::Covered, |why| Coverage::Uncovered { why }),
+        coverage: match coverage(seen.wish, not_in_place.as_deref()) {
+            Coverage::Covered if is_refused(seen, names[index], new) => uncovered("the provider refuses it for good"),
+            coverage => coverage,
+        },
     };
     let observed = Observed {
         deployment: deployment(protocol, seen.wish),
@@ -41,7 +45,32 @@ pub fn pass(protocol: &Protocol, seen: Seen<'_>) -> VecDeque<Write> {
         machines: seen.machines.iter().map(|(&name, machine)| machine_view(name, machine)).collect(),
     };
     let plan = (protocol.plan)(&observed);
-    plan.machine_sets.iter().filter_map(|planned| write(protocol, seen, planned)).collect()
+    let wanted = plan.wanted.iter().map(|name| Write::Unmark { machine: machine_id(name) });
+    wanted.chain(plan.machine_sets.iter().filter_map(|planned| write(protocol, seen, planned))).collect()
+}
+
+/// Whether only new hosts can become what is wanted: the provider refuses it for good for all machines that are left.
+fn is_refused(seen: Seen<'_>, set: SetId, new: SetId) -> bool {
+    let mut of_set = seen.machines.values().filter(|machine| machine.set == set && !machine.deleting).peekable();
+    let may_replace = matches!(seen.wish.policy, Policy::Upstream | Policy::Keep);
+    may_replace && of_set.peek().is_some() && of_set.all(|machine| machine.must_be_replaced(new))
+}
+
+fn uncovered(why: &str) -> Coverage {
+    Coverage::Uncovered { why: why.to_owned() }
+}
+
+/// Extensions are asked only where a change is to reach machines.
+fn coverage(wish: Wish, not_in_place: Option<&str>) -> Coverage {
+    let undecided = |why: &str| Coverage::Undecided { why: why.to_owned() };
+    match (not_in_place, wish.answer) {
+        (Some(why), _) => uncovered(why),
+        _ if wish.policy == Policy::Never => uncovered("the policy is to replace machines"),
+        _ if wish.paused || wish.on_delete => undecided("nothing rolls out"),
+        (None, Answer::Covered) => Coverage::Covered,
+        (None, Answer::Uncovered) => uncovered("no extension covers it"),
+        (None, Answer::Undecided) => undecided("an extension does not answer"),
+    }
 }
 
 pub fn set_name(set: SetId) -> String {
@@ -73,6 +102,10 @@ pub fn handover(order: &Order) -> Handover {
         receive_from: sets.iter().map(String::as_str).collect(),
         acknowledged: machines.iter().map(String::as_str).collect(),
         hold: order.hold.then(|| "held".to_owned()),
+        surge: order.surge,
+        scaled_down: order.scaled_down.into(),
+        replaced: order.replaced.into(),
+        keep_at_least: order.keep_at_least.into(),
         scaffolding: order.scaffolding.map(|scaffolding| match scaffolding {
             Scaffolding::Requested => Mark::Requested,
             Scaffolding::Machine(machine) => Mark::Machine(machine_name(machine)),
@@ -86,7 +119,13 @@ fn candidates(seen: Seen<'_>) -> Vec<Candidate> {
         if set.template != seen.wish.template {
             difference.fields.push("template".to_owned());
         }
-        Candidate { name: set_name(name), created: time(name), spec_replicas: set.order.replicas.into(), difference }
+        Candidate {
+            name: set_name(name),
+            created: time(name),
+            spec_replicas: set.order.replicas.into(),
+            is_going: false,
+            difference,
+        }
     };
     seen.sets.iter().map(candidate).collect()
 }
@@ -96,20 +135,22 @@ fn deployment(protocol: &Protocol, wish: Wish) -> DeploymentView {
     DeploymentView {
         replicas: wish.replicas.into(),
         strategy: if wish.on_delete { Strategy::OnDelete } else { Strategy::RollingUpdate(posts) },
-        in_place: protocol.policy,
-        keep_originals: protocol.keep_originals,
+        in_place: wish.policy.in_place(),
+        keep_originals: wish.policy == Policy::Keep,
         paused: wish.paused,
     }
 }
 
 fn view(name: SetId, set: &Set) -> MachineSetView {
     MachineSetView {
+        failed_updates: Default::default(),
         name: set_name(name),
         created: time(name),
         spec_replicas: set.order.replicas.into(),
         counters: set.counters(),
         handover: handover(&set.order),
         max_replicas: Some(set.order.max_replicas.into()),
+        desired_replicas: Some(set.order.desired.into()),
         disable_machine_create: set.order.creates_none,
         version: "some".to_owned(),
         held: set.held,
@@ -121,30 +162,43 @@ fn machine_view(name: MachineId, machine: &Machine) -> MachineView<'static> {
         name: machine_name(name).into(),
         machine_set: set_name(machine.set).into(),
         created: time(name),
+        scaffolding: machine.scaffolding,
         pending_acknowledge: machine.stage == Stage::Moved,
         updating: machine.is_updating(),
         update_failed: machine.stage == Stage::Failed,
+        update_over: machine.is_over(),
+        gone: None,
         available: !machine.is_updating(),
         deleting: machine.deleting,
+        refused: machine.refused.map(|(to, for_good)| Box::new(refusal(to, for_good))),
     }
+}
+
+fn refusal(to: SetId, for_good: bool) -> MoveRefusal {
+    MoveRefusal { to: set_name(to), since: String::new(), for_good, words: "the provider refuses it".to_owned() }
 }
 
 /// The write that makes a MachineSet what it should be, if it was not when it was read.
 fn write(protocol: &Protocol, seen: Seen<'_>, planned: &MachineSetPlan) -> Option<Write> {
     let max_surge = if seen.wish.on_delete { 0 } else { protocol.max_surge };
-    let (set, order) = (set_id(&planned.name), order(planned, seen.wish.replicas + max_surge));
+    let (set, order) = (set_id(&planned.name), order(planned, seen.wish.replicas, max_surge));
     match seen.sets.get(&set) {
         None => Some(Write::CreateSet { set, template: seen.wish.template, order }),
         Some(was) => (was.order != order).then_some(Write::Order { set, order }),
     }
 }
 
-fn order(planned: &MachineSetPlan, max_replicas: u8) -> Order {
+fn order(planned: &MachineSetPlan, desired: u8, max_surge: u8) -> Order {
     let handover = &planned.handover;
     let sets = |names: &NameSet| names.iter().map(set_id).collect();
     Order {
         replicas: u8::try_from(planned.replicas).expect("replicas must be few"),
-        max_replicas,
+        max_replicas: desired + max_surge,
+        desired,
+        surge: handover.surge,
+        scaled_down: u8::try_from(handover.scaled_down).expect("machines must be few"),
+        replaced: u8::try_from(handover.replaced).expect("machines must be few"),
+        keep_at_least: u8::try_from(handover.keep_at_least).expect("machines must be few"),
         creates_none: planned.disable_machine_create,
         move_to: handover.move_to.as_deref().map(set_id),
         receive_from: sets(&handover.receive_from),

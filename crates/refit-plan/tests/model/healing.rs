@@ -5,7 +5,7 @@
 
 use crate::deployment::Seen;
 use crate::protocol::Protocol;
-use crate::state::{Actor, Api, Machine, Stage, State};
+use crate::state::{Actor, Answer, Api, Machine, Policy, Provider, Stage, State, Wish};
 
 /// How many rounds there are at most. Three machines, one after another, need about five each.
 const MAX_ROUNDS: usize = 40;
@@ -61,26 +61,49 @@ fn round(protocol: &Protocol, api: &mut Api, order: Order) {
         let _refused = writes.iter().try_for_each(|write| write.carry_out(api));
     }
     api.machines.retain(|_, machine| !machine.deleting);
-    for machine in api.machines.values_mut().filter(|machine| machine.stage == Stage::Updating) {
-        machine.stage = Stage::Settled;
+    for machine in api.machines.values_mut() {
+        // Who is in trouble stays in it, unless something else is wanted of the machine.
+        machine.stage = match machine.stage {
+            Stage::Updating => Stage::Settled,
+            Stage::TriedAgain => Stage::Tried,
+            stage => stage,
+        };
+    }
+}
+
+/// Whether a change can reach all machines.
+fn can_complete(wish: Wish) -> bool {
+    match (wish.policy, wish.answer) {
+        (Policy::Never, _) | (_, Answer::Covered) => true,
+        (Policy::Upstream | Policy::Keep, answer) => answer == Answer::Uncovered,
+        (Policy::Require, _) => false,
     }
 }
 
 /// Whether this is where the user wants it to be.
 fn is_wanted(protocol: &Protocol, api: &Api) -> bool {
     let wish = api.wish;
-    let is_done = |machine: &Machine| matches!(machine.stage, Stage::Settled | Stage::Failed);
+    let is_done = |machine: &Machine| !machine.is_updating() || machine.is_over();
     if !api.machines.values().all(is_done) {
         return false;
     }
-    // A machine that cannot be updated stops the rollout, wherever it is.
-    if api.machines.values().any(|machine| machine.stage == Stage::Failed) {
-        return true;
+    let rolls_out = !wish.paused && !wish.on_delete && can_complete(wish);
+    let is_up_to_date = |machine: &Machine| api.sets[&machine.set].template == wish.template;
+    // A machine that cannot be updated stops the rollout. If something else is wanted by now, it gets that.
+    if let Some(failed) = api.machines.values().find(|machine| machine.is_over()) {
+        return !rolls_out || is_up_to_date(failed);
     }
     let total = api.total();
     // A surge that was there when the user paused may stay.
     let most = if wish.paused { protocol.ceiling(wish) } else { wish.replicas };
     let is_whole = (wish.replicas.into()..=most.into()).contains(&total);
-    let rolls_out = !wish.paused && !wish.on_delete;
-    is_whole && (!rolls_out || api.machines.values().all(|machine| api.sets[&machine.set].template == wish.template))
+    let stays = |machine: &Machine| is_up_to_date(machine) || is_refused(api, machine);
+    is_whole && (!rolls_out || api.machines.values().all(stays))
+}
+
+/// Whether the provider keeps the machine from being updated, and it is not known that another host would do.
+fn is_refused(api: &Api, machine: &Machine) -> bool {
+    let mut mates = api.machines_of(machine.set);
+    let mut must_go = || mates.all(|(_, mate)| mate.provider == Provider::RefusesForGood);
+    machine.provider != Provider::Accepts && (api.wish.policy == Policy::Require || !must_go())
 }

@@ -10,7 +10,7 @@
 use std::collections::BTreeSet;
 
 use crate::protocol::{Change, Protocol};
-use crate::state::{Api, MachineId, Stage, Wish};
+use crate::state::{Answer, Api, MachineId, Policy, Provider, Stage, Wish};
 use crate::write::Write;
 
 /// How many machines may be created in all: one of surge for every wish, and one for every machine that is replaced.
@@ -27,6 +27,11 @@ pub struct Ledger {
     pub taken_back: u8,
     /// How many of the first machines refit has deleted.
     pub lost: u8,
+    /// Extensions have said at some time that they do not cover the change: then machines may be replaced where the policy
+    /// allows it.
+    pub was_uncovered: bool,
+    /// Machines of which the provider has said at some time that only another host can become what is wanted.
+    pub refused_for_good: BTreeSet<MachineId>,
     /// Machines that were moved and that no `spec.replicas` counts since.
     pub uncounted: BTreeSet<MachineId>,
     /// Machines that were moved and counted, and are not done with their update.
@@ -61,6 +66,8 @@ impl Ledger {
             floor: protocol.floor(wish),
             taken_back: 0,
             lost: 0,
+            was_uncovered: false,
+            refused_for_good: BTreeSet::new(),
             uncounted: BTreeSet::new(),
             counted: BTreeSet::new(),
             fault: None,
@@ -71,9 +78,12 @@ impl Ledger {
         self.ceiling = self.ceiling.max(protocol.ceiling(after));
         self.floor = self.floor.min(protocol.floor(after));
         self.taken_back += before.replicas.saturating_sub(after.replicas);
-        if let Change::Delete(_) = change {
-            self.excuse_one();
+        match change {
+            Change::Delete(_) => self.excuse_one(),
+            Change::Provider(machine, Provider::RefusesForGood) => drop(self.refused_for_good.insert(machine)),
+            _ => {}
         }
+        self.was_uncovered |= after.answer == Answer::Uncovered;
     }
 
     /// A machine is not available, and refit cannot help it.
@@ -94,7 +104,7 @@ impl Ledger {
     /// Judges a write that was taken.
     pub fn note_write(&mut self, protocol: &Protocol, write: &Write, before: &Api, after: &Api) {
         let fault = match write {
-            Write::Report { .. } => None,
+            Write::Report { .. } | Write::Unmark { .. } | Write::NoteRefusal { .. } => None,
             Write::Order { set, order } => {
                 let known = &before.sets[set].order.acknowledged;
                 let twice = self.count(order.acknowledged.difference(known), before);
@@ -110,19 +120,19 @@ impl Ledger {
             Write::Move { machine, as_read, .. } => {
                 self.uncounted.insert(*machine);
                 self.counted.remove(machine);
-                let is_free = matches!(as_read.stage, Stage::Settled | Stage::Failed) && !as_read.deleting;
+                let is_free = (!as_read.is_updating() || as_read.is_over()) && !as_read.deleting;
                 (!is_free).then_some(Fault::UpdatedTwice).or_else(|| self.judge_available(before, after))
             }
             Write::Begin { machine } => {
-                if !protocol.keeps_originals() {
+                if !before.wish.policy.keeps_originals() {
                     self.uncounted.remove(machine);
                 }
                 (before.machines[machine].stage != Stage::Moved).then_some(Fault::UpdatedTwice)
             }
             Write::Create { .. } if after.last_machine > protocol.machines + MOST_CREATED => Some(Fault::Churn),
             Write::Create { .. } => (after.total() > self.ceiling.into()).then_some(Fault::TooMany),
-            Write::Delete { machine } if before.machines[machine].deleting => None,
-            Write::Delete { machine } => self.judge_deletion(protocol, *machine, before, after),
+            Write::Delete { machine, .. } if before.machines[machine].deleting => None,
+            Write::Delete { machine, under } => self.judge_deletion(protocol, *machine, *under, before, after),
         };
         self.fault = fault;
     }
@@ -141,13 +151,27 @@ impl Ledger {
         fault
     }
 
-    fn judge_deletion(&mut self, protocol: &Protocol, machine: MachineId, before: &Api, after: &Api) -> Option<Fault> {
+    /// I1, I6, I8: a machine that was there first goes where the policy lets it be replaced, and where that is known to be
+    /// necessary. `under` is the policy that its MachineSet has read; what is under way then is carried out.
+    fn judge_deletion(
+        &mut self,
+        protocol: &Protocol,
+        machine: MachineId,
+        under: Policy,
+        before: &Api,
+        after: &Api,
+    ) -> Option<Fault> {
         let is_original = machine <= protocol.machines;
-        self.lost += u8::from(is_original);
+        let must_stay = match under {
+            Policy::Upstream | Policy::Never => false,
+            Policy::Keep => !self.was_uncovered && !self.refused_for_good.contains(&machine),
+            Policy::Require => true,
+        };
+        self.lost += u8::from(is_original && must_stay);
         if self.uncounted.contains(&machine) {
             return Some(Fault::LostOnTheWay);
         }
-        if protocol.keeps_originals() && self.lost > self.taken_back {
+        if self.lost > self.taken_back {
             return Some(Fault::OriginalLost);
         }
         self.judge_available(before, after)

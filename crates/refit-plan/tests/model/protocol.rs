@@ -4,7 +4,6 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::fmt;
 use std::sync::Mutex;
 
-use refit_api::policy::InPlacePolicy;
 use refit_plan::machine_deployment::{Observed, Plan};
 use stateright::{Model, Property};
 
@@ -12,14 +11,14 @@ use crate::deployment::{self, Seen};
 use crate::healing::{self, Order};
 use crate::ledger::{Fault, Ledger};
 use crate::machine_set;
-use crate::state::{Actor, Api, Lag, Late, MachineId, SetId, Stage, State, Wish};
+use crate::state::{Actor, Answer, Api, Lag, Late, MachineId, Policy, Provider, SetId, Stage, State, Wish};
 use crate::write::Write;
 
 /// A configuration of the model.
 #[derive(Debug)]
 pub struct Protocol {
-    pub policy: InPlacePolicy,
-    pub keep_originals: bool,
+    /// The policy at the start.
+    pub policy: Policy,
     pub max_surge: u8,
     pub max_unavailable: u8,
     /// How many machines there are at the start.
@@ -28,6 +27,8 @@ pub struct Protocol {
     pub changes: Vec<Change>,
     /// How many updates may fail for good.
     pub failures: u8,
+    /// How many machines may get into trouble: each try of their update fails, and is made again.
+    pub troubles: u8,
     /// The caches that may stop following the API, one at a time.
     pub lags: Vec<Kind>,
     /// What is known to be possible when the user's change meets a write that was decided before it. Such a path ends there,
@@ -49,6 +50,11 @@ pub enum Change {
     Template(u8),
     Replicas(u8),
     Delete(MachineId),
+    Policy(Policy),
+    /// The world: what extensions say from now on.
+    Answer(Answer),
+    /// The world: what the provider says to a change of this machine from now on.
+    Provider(MachineId, Provider),
 }
 
 /// What a cache holds.
@@ -76,6 +82,10 @@ pub enum Step {
     Finish(MachineId),
     /// The update has failed for good.
     Fail(MachineId),
+    /// A try of the update has failed. There will be another one.
+    Trouble(MachineId),
+    /// The next try begins.
+    TryAgain(MachineId),
     /// A machine that is being deleted is gone.
     Gone(MachineId),
     User(Change),
@@ -83,19 +93,14 @@ pub enum Step {
 
 impl fmt::Display for Protocol {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let keep = if self.keep_originals { " keeping originals" } else { "" };
         let (surge, unavailable) = (self.max_surge, self.max_unavailable);
-        write!(f, "{:?}{keep}, surge {surge}, unavailable {unavailable}, ", self.policy)?;
-        write!(f, "changes {:?}, lags {:?}, failures {}", self.changes, self.lags, self.failures)
+        write!(f, "{:?}, surge {surge}, unavailable {unavailable}, ", self.policy)?;
+        write!(f, "changes {:?}, lags {:?}, ", self.changes, self.lags)?;
+        write!(f, "failures {}, troubles {}", self.failures, self.troubles)
     }
 }
 
 impl Protocol {
-    /// Whether a rollout may delete no machine that was there first.
-    pub fn keeps_originals(&self) -> bool {
-        self.policy == InPlacePolicy::Require || self.keep_originals
-    }
-
     pub fn ceiling(&self, wish: Wish) -> u8 {
         wish.replicas + self.max_surge
     }
@@ -109,7 +114,7 @@ impl Protocol {
     pub fn decide(&self, actor: Actor, seen: Seen<'_>) -> VecDeque<Write> {
         match actor {
             Actor::Deployment => deployment::pass(self, seen),
-            Actor::MachineSet(set) => machine_set::pass(self, set, seen),
+            Actor::MachineSet(set) => machine_set::pass(set, seen),
         }
     }
 
@@ -191,8 +196,13 @@ impl Protocol {
             Change::RollingUpdate => wish.on_delete = false,
             Change::Template(template) => wish.template = template,
             Change::Replicas(replicas) => wish.replicas = replicas,
+            Change::Policy(policy) => wish.policy = policy,
+            Change::Answer(answer) => wish.answer = answer,
             Change::Delete(machine) => {
                 state.api.machines.get_mut(&machine).into_iter().for_each(|machine| machine.deleting = true);
+            }
+            Change::Provider(machine, says) => {
+                state.api.machines.get_mut(&machine).into_iter().for_each(|machine| machine.provider = says);
             }
         }
         state.ledger.note_change(self, change, before, state.api.wish);
@@ -207,7 +217,10 @@ impl Protocol {
             Change::RollingUpdate => api.wish.on_delete,
             Change::Template(template) => api.wish.template != template,
             Change::Replicas(replicas) => api.wish.replicas != replicas,
+            Change::Policy(policy) => api.wish.policy != policy,
+            Change::Answer(answer) => api.wish.answer != answer,
             Change::Delete(machine) => api.machines.get(&machine).is_some_and(|machine| !machine.deleting),
+            Change::Provider(machine, says) => api.machines.get(&machine).is_some_and(|is| is.provider != says),
         }
     }
 
@@ -226,7 +239,12 @@ impl Lag {
     fn lacks(&self, write: &Write) -> bool {
         let is_about_machines = match write {
             Write::Order { .. } | Write::CreateSet { .. } | Write::Report { .. } => false,
-            Write::Move { .. } | Write::Begin { .. } | Write::Create { .. } | Write::Delete { .. } => true,
+            Write::Move { .. }
+            | Write::Begin { .. }
+            | Write::Create { .. }
+            | Write::Delete { .. }
+            | Write::Unmark { .. }
+            | Write::NoteRefusal { .. } => true,
         };
         match self.seen {
             Late::Machines(_) => is_about_machines,
@@ -249,10 +267,10 @@ impl Model for Protocol {
     type Action = Step;
 
     fn init_states(&self) -> Vec<State> {
-        let api = Api::new(self.machines, self.max_surge);
+        let api = Api::new(self.machines, self.max_surge, self.policy);
         let ledger = Ledger::new(self, api.wish);
-        let (changes, failures) = (self.changes.clone(), self.failures);
-        vec![State { api, passes: BTreeMap::new(), lag: None, changes, failures, ledger }]
+        let (changes, failures, troubles) = (self.changes.clone(), self.failures, self.troubles);
+        vec![State { api, passes: BTreeMap::new(), lag: None, changes, failures, troubles, ledger }]
     }
 
     fn actions(&self, state: &State, steps: &mut Vec<Step>) {
@@ -268,9 +286,12 @@ impl Model for Protocol {
             Self::steps_of(actor, state, steps);
         }
         for (&name, machine) in &state.api.machines {
-            let runs = machine.stage == Stage::Updating && !machine.deleting;
+            let runs = machine.is_under_update() && !machine.deleting;
             steps.extend(runs.then_some(Step::Finish(name)));
             steps.extend((runs && state.failures > 0).then_some(Step::Fail(name)));
+            steps.extend((runs && state.troubles > 0).then_some(Step::Trouble(name)));
+            let rests = machine.stage == Stage::Tried && !machine.deleting;
+            steps.extend(rests.then_some(Step::TryAgain(name)));
             steps.extend(machine.deleting.then_some(Step::Gone(name)));
         }
         let useful = state.changes.iter().filter(|&&change| Self::is_a_change(&state.api, change));
@@ -297,6 +318,11 @@ impl Model for Protocol {
                 state.api.machines.get_mut(&name)?.stage = Stage::Failed;
                 state.failures -= 1;
             }
+            Step::Trouble(name) => {
+                state.api.machines.get_mut(&name)?.stage = Stage::Tried;
+                state.troubles -= 1;
+            }
+            Step::TryAgain(name) => state.api.machines.get_mut(&name)?.stage = Stage::TriedAgain,
             Step::Gone(name) => {
                 state.api.machines.remove(&name);
                 state.ledger.note_gone(name);

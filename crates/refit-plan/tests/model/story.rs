@@ -1,7 +1,8 @@
 //! A path through the model, to be read by people.
 //!
 //! A line is a step and the API after it: each MachineSet with `reported/wanted` replicas, the marks on it and its
-//! machines. `m1?` carries the mark of a move, `m1~` is being updated, `m1!` has failed, `m1x` is being deleted.
+//! machines. `m1?` carries the mark of a move, `m1~` is being updated, `m1!` has failed, `m1;` waits for its next
+//! try, `m1+` says that a rollout has made it, `m1=` that it cannot move, `m1x` is being deleted.
 
 use std::fmt::Write as _;
 
@@ -33,7 +34,8 @@ fn api(api: &Api) -> String {
     let wish = api.wish;
     let paused = if wish.paused { " paused" } else { "" };
     let on_delete = if wish.on_delete { " OnDelete" } else { "" };
-    format!("{} of v{}{paused}{on_delete} | {}", wish.replicas, wish.template, sets.join(" | "))
+    let (policy, answer) = (wish.policy, wish.answer);
+    format!("{} of v{} {policy:?} {answer:?}{paused}{on_delete} | {}", wish.replicas, wish.template, sets.join(" | "))
 }
 
 fn set(api: &Api, name: SetId, set: &Set) -> String {
@@ -46,6 +48,9 @@ fn set(api: &Api, name: SetId, set: &Set) -> String {
         Scaffolding::Requested => " scaffolding".to_owned(),
         Scaffolding::Machine(machine) => format!(" scaffolding m{machine}"),
     }));
+    text.push_str(if order.surge { " surge" } else { "" });
+    text.extend((order.scaled_down > 0).then(|| format!(" {} may go", order.scaled_down)));
+    text.extend((order.replaced > 0).then(|| format!(" {} are replaced", order.replaced)));
     text.push_str(match (order.hold, set.held) {
         (false, _) => "",
         (true, false) => " hold",
@@ -60,7 +65,11 @@ fn machine(name: MachineId, machine: &Machine) -> String {
         Stage::Settled => "",
         Stage::Moved => "?",
         Stage::Updating => "~",
+        Stage::Tried => ";",
+        Stage::TriedAgain => ";~",
         Stage::Failed => "!",
     };
-    format!("m{name}{stage}{}", if machine.deleting { "x" } else { "" })
+    let mark = if machine.scaffolding { "+" } else { "" };
+    let refused = if machine.refused.is_some() { "=" } else { "" };
+    format!("m{name}{stage}{mark}{refused}{}", if machine.deleting { "x" } else { "" })
 }

@@ -1,21 +1,14 @@
 //! The writes of a pass, one request each, and what they do to the API.
 
-use crate::state::{Api, Machine, MachineId, Order, Set, SetId, Stage};
+use crate::state::{Api, Machine, MachineId, Order, Policy, Set, SetId, Stage};
 
 /// One request, with what must still be so for it to be taken.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum Write {
     /// What a MachineSet is to be. Forced, whatever it is by now.
-    Order {
-        set: SetId,
-        order: Order,
-    },
+    Order { set: SetId, order: Order },
     /// A MachineSet that does not exist yet.
-    CreateSet {
-        set: SetId,
-        template: u8,
-        order: Order,
-    },
+    CreateSet { set: SetId, template: u8, order: Order },
     /// The counters of a MachineSet.
     Report {
         set: SetId,
@@ -24,22 +17,24 @@ pub enum Write {
         held: bool,
     },
     /// The machine gets another owner and the marks of the move, if it still is as it was read.
-    Move {
-        machine: MachineId,
-        as_read: Machine,
-        to: SetId,
-    },
+    Move { machine: MachineId, as_read: Machine, to: SetId },
     /// The mark of the move goes, and the update begins. Only for the machine that was read, whatever it is by now.
-    Begin {
-        machine: MachineId,
-    },
+    Begin { machine: MachineId },
     Create {
         set: SetId,
+        /// It says of itself that a rollout has made it beyond those wanted.
+        scaffolding: bool,
     },
     /// Only the machine that was read, whatever it is by now.
     Delete {
         machine: MachineId,
+        /// The policy that was read.
+        under: Policy,
     },
+    /// The machine is among those wanted by now.
+    Unmark { machine: MachineId },
+    /// The provider refuses the move, or does not any more.
+    NoteRefusal { machine: MachineId, refused: Option<(SetId, bool)> },
 }
 
 /// The API server has refused a write: what it was made for is not so any more. It ends the pass.
@@ -55,8 +50,11 @@ impl Write {
             Self::Report { set, .. } => format!("report ms{set}"),
             Self::Move { machine, to, .. } => format!("move m{machine} to ms{to}"),
             Self::Begin { machine } => format!("begin m{machine}"),
-            Self::Create { set } => format!("create in ms{set}"),
-            Self::Delete { machine } => format!("delete m{machine}"),
+            Self::Create { set, .. } => format!("create in ms{set}"),
+            Self::Delete { machine, .. } => format!("delete m{machine}"),
+            Self::Unmark { machine } => format!("unmark m{machine}"),
+            Self::NoteRefusal { machine, refused: Some((to, _)) } => format!("m{machine} cannot move to ms{to}"),
+            Self::NoteRefusal { machine, refused: None } => format!("m{machine} can move"),
         }
     }
 
@@ -84,15 +82,16 @@ impl Write {
                 if machine != as_read {
                     return Err(Refused);
                 }
-                *machine = Machine { set: *to, stage: Stage::Moved, ..*as_read };
+                *machine = Machine { set: *to, stage: Stage::Moved, refused: None, ..*as_read };
             }
             Self::Begin { machine } => api.machine(*machine)?.stage = Stage::Updating,
-            Self::Create { set } => {
+            Self::Create { set, scaffolding } => {
                 api.last_machine += 1;
-                let machine = Machine { set: *set, stage: Stage::Settled, deleting: false };
-                api.machines.insert(api.last_machine, machine);
+                api.machines.insert(api.last_machine, Machine::new(*set, *scaffolding));
             }
-            Self::Delete { machine } => api.machine(*machine)?.deleting = true,
+            Self::Delete { machine, .. } => api.machine(*machine)?.deleting = true,
+            Self::Unmark { machine } => api.machine(*machine)?.scaffolding = false,
+            Self::NoteRefusal { machine, refused } => api.machine(*machine)?.refused = *refused,
         }
         Ok(())
     }

@@ -31,7 +31,9 @@ pub(super) async fn worker_memory(say: Say<'_>) -> Result<(), DemoError> {
 }
 
 pub(super) async fn fallback(say: Say<'_>) -> Result<(), DemoError> {
-    let mut stage = Stage::set(Workers::default(), &[Example::Memory], say).await?;
+    // No other extension is going to be installed, so nobody waits for one.
+    let sample = Workers { replace_after: Some("0s"), ..Workers::default() };
+    let mut stage = Stage::set(sample, &[Example::Memory], say).await?;
     let before = stage.create().await?.facts();
     stage.tell("the user wants 16Gi of memory and 4 processors; no extension can change processors");
     let host = Host { cpus: 4, ..more_memory() };

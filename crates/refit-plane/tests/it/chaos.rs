@@ -27,12 +27,18 @@ const USERS: usize = 3;
 
 /// The seeds that somebody asks for.
 pub fn wanted_seeds() -> Option<Range<u64>> {
-    let text = std::env::var(VARIABLE).ok()?;
-    let number = |text: &str| text.parse::<u64>().expect("REFIT_STORY_SEEDS must be as 7 or as 100..120");
-    Some(match text.split_once("..") {
+    std::env::var(VARIABLE).ok().map(|text| parse_seeds(VARIABLE, &text))
+}
+
+/// Seeds as `7` or `100..120`.
+pub fn parse_seeds(variable: &str, text: &str) -> Range<u64> {
+    let number = |number: &str| {
+        number.parse::<u64>().unwrap_or_else(|_| panic!("{variable} must be as 7 or as 100..120, and is {text}"))
+    };
+    match text.split_once("..") {
         Some((first, end)) => number(first)..number(end),
-        None => number(&text)..number(&text) + 1,
-    })
+        None => number(text)..number(text) + 1,
+    }
 }
 
 /// Plays each seed by itself.

@@ -13,6 +13,8 @@ use kube::runtime::WatchStreamExt;
 use kube::runtime::watcher::{self, Event};
 use kube::{Client, Resource, ResourceExt};
 use refit_api::cluster::{Machine, MachineDeployment, MachineSet};
+use refit_api::rollout::MachineRollout;
+use refit_api::runtime::ExtensionConfig;
 use refit_provider_sim::kinds::{SimBootstrapConfig, SimMachine};
 use serde::de::DeserializeOwned;
 use tokio::sync::watch;
@@ -37,6 +39,9 @@ pub enum Object {
     Machine(Box<Machine>),
     Host(Box<SimMachine>),
     Bootstrap(Box<SimBootstrapConfig>),
+    Rollout(Box<MachineRollout>),
+    /// One that is asked about the machines of the namespace.
+    Extension(Box<ExtensionConfig>),
 }
 
 /// Somebody who watches a namespace, and forgets nothing.
@@ -57,11 +62,14 @@ impl History {
         let (seen, nodes, gaps) = (Arc::default(), Arc::default(), Arc::default());
         let count = watch::Sender::new(0);
         let mut history = Self { seen, nodes, gaps, count, began: Instant::now(), watching: Vec::new() };
-        history.watch(client, namespace, Object::Deployment);
-        history.watch(client, namespace, Object::Set);
-        history.watch(client, namespace, Object::Machine);
-        history.watch(client, namespace, Object::Host);
-        history.watch(client, namespace, Object::Bootstrap);
+        history.watch_own(client, namespace, Object::Deployment);
+        history.watch_own(client, namespace, Object::Set);
+        history.watch_own(client, namespace, Object::Machine);
+        history.watch_own(client, namespace, Object::Host);
+        history.watch_own(client, namespace, Object::Bootstrap);
+        history.watch_own(client, namespace, Object::Rollout);
+        let own = namespace.to_owned();
+        history.watch(Api::all(client.clone()), move |it| selects(it, &own), Object::Extension);
         history
     }
 
@@ -119,10 +127,10 @@ impl History {
         lock(&self.gaps).clone()
     }
 
-    /// The last version of each object that is there.
+    /// The last version of each object of the namespace that is there.
     pub fn versions(&self) -> BTreeMap<String, u64> {
         let mut versions = BTreeMap::new();
-        for entry in self.entries() {
+        for entry in self.entries().into_iter().filter(|it| !matches!(it.object, Object::Extension(_))) {
             match entry.is_gone {
                 true => versions.remove(&entry.object.key()),
                 false => versions.insert(entry.object.key(), entry.version),
@@ -131,18 +139,27 @@ impl History {
         versions
     }
 
-    fn watch<K>(&mut self, client: &Client, namespace: &str, object: fn(Box<K>) -> Object)
+    fn watch_own<K>(&mut self, client: &Client, namespace: &str, object: fn(Box<K>) -> Object)
     where
         K: Resource<DynamicType = (), Scope = k8s_openapi::NamespaceResourceScope>,
         K: Clone + std::fmt::Debug + DeserializeOwned + Send + 'static,
     {
+        self.watch(Api::namespaced(client.clone(), namespace), |_| true, object);
+    }
+
+    fn watch<K>(&mut self, api: Api<K>, which: impl Fn(&K) -> bool + Send + 'static, object: fn(Box<K>) -> Object)
+    where
+        K: Resource<DynamicType = ()> + Clone + std::fmt::Debug + DeserializeOwned + Send + 'static,
+    {
         let (seen, began, count) = (Arc::clone(&self.seen), self.began, self.count.clone());
         let note = move |it: K, is_gone| {
+            if !which(&it) {
+                return;
+            }
             let version = it.resource_version().and_then(|version| version.parse().ok()).unwrap_or_default();
             lock(&seen).push(Entry { version, at: began.elapsed(), is_gone, object: object(Box::new(it)) });
             count.send_modify(|count| *count += 1);
         };
-        let api = Api::namespaced(client.clone(), namespace);
         self.watching.push(tokio::spawn(follow(api, note, Arc::clone(&self.gaps))));
     }
 }
@@ -162,8 +179,16 @@ impl Object {
             Self::Machine(it) => format!("Machine/{}", it.name_any()),
             Self::Host(it) => format!("SimMachine/{}", it.name_any()),
             Self::Bootstrap(it) => format!("SimBootstrapConfig/{}", it.name_any()),
+            Self::Rollout(it) => format!("MachineRollout/{}", it.name_any()),
+            Self::Extension(it) => format!("ExtensionConfig/{}", it.name_any()),
         }
     }
+}
+
+/// Whether an extension is asked about the machines of a namespace: those of the stories select all, or one by its name.
+fn selects(config: &ExtensionConfig, namespace: &str) -> bool {
+    let selector = config.spec.namespace_selector.clone().unwrap_or_default();
+    selector.match_labels.iter().flatten().all(|(_, value)| value == namespace)
 }
 
 /// Tells of every change. A second list means that some may have been missed.

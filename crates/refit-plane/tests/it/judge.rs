@@ -1,15 +1,20 @@
-//! Judges a whole history by the invariants I1 to I6, write by write.
+//! Judges a whole history by the invariants I1 to I6 and I8, write by write.
 //!
 //! Who made a write follows from what it changed. [`refit_plan::check`] judges machines that come, move and go; how many
 //! may be there and be away is judged by [`bounds`], because a write is less than a pass; what a machine is made of, here.
+//! [`extensions`] says what was known at a moment, and [`silence`] finds rollouts that wait and do not say what for.
 
 mod bounds;
+mod extensions;
 mod identity;
+mod rules;
+mod silence;
 #[cfg(test)]
 mod tests;
 mod view;
 
 use std::collections::BTreeSet;
+use std::time::Duration;
 
 use kube::ResourceExt;
 use refit_api::cluster::{Machine, MachineDeployment, MachineSet};
@@ -17,7 +22,9 @@ use refit_plan::check::{Actor, Checker, Rules};
 
 use crate::history::{Entry, Object};
 use bounds::Bounds;
+use extensions::Extensions;
 use identity::Identities;
+use silence::Silence;
 use view::{View, controllers};
 
 /// What is judged, and what is the user's own doing.
@@ -46,6 +53,8 @@ struct Judge<'a> {
     /// Since the machines are there, and until the MachineDeployment goes.
     checker: Option<Checker>,
     bounds: Bounds,
+    extensions: Extensions,
+    silence: Silence,
     /// The MachineDeployment is deleted, and all that belongs to it goes.
     is_over: bool,
     wrong: Vec<String>,
@@ -54,7 +63,8 @@ struct Judge<'a> {
 impl<'a> Judge<'a> {
     fn new(case: &'a Case) -> Self {
         let (view, identities, bounds) = (View::default(), Identities::default(), Bounds::new(case.rules));
-        Self { case, view, identities, checker: None, bounds, is_over: false, wrong: Vec::new() }
+        let (extensions, silence) = (Extensions::default(), Silence::default());
+        Self { case, view, identities, checker: None, bounds, extensions, silence, is_over: false, wrong: Vec::new() }
     }
 
     fn step(&mut self, entry: &Entry) {
@@ -62,25 +72,42 @@ impl<'a> Judge<'a> {
             self.checker = Some(Checker::new(self.case.rules, &self.view.world()));
             self.bounds.begin(&self.view);
         }
+        self.follow_rules(entry.at);
+        let silent = self.silence.judge(entry.at, &self.view);
         let found = match &entry.object {
-            Object::Deployment(it) => self.deployment(it, entry.is_gone),
+            Object::Deployment(it) => self.deployment(it, entry.is_gone, entry.at),
             Object::Set(it) => self.set(it, entry.is_gone),
             Object::Machine(it) => self.machine(it, entry.is_gone),
             Object::Host(it) => self.identities.host(it, entry.is_gone, &self.view),
             Object::Bootstrap(it) => self.identities.bootstrap(it, entry.is_gone, &self.view),
+            Object::Rollout(it) => self.view.note_rollout(it, entry.is_gone),
+            Object::Extension(it) => {
+                let is_there_first = entry.version <= self.case.settled_at;
+                self.extensions.note(it, entry.is_gone, (!is_there_first).then_some(entry.at))
+            }
         };
+        self.silence.note(entry.at, &self.view);
         let at = |what: String| format!("{:.3}s, version {}: {what}", entry.at.as_secs_f64(), entry.version);
-        self.wrong.extend(found.into_iter().map(at));
+        self.wrong.extend(silent.into_iter().chain(found).map(at));
     }
 
-    fn deployment(&mut self, new: &MachineDeployment, is_gone: bool) -> Vec<String> {
-        let is_changed = self.view.deployment.as_ref().is_none_or(|old| old.spec != new.spec);
+    /// What is known may change with the time alone.
+    fn follow_rules(&mut self, at: Duration) {
+        let (Some(checker), Some(deployment)) = (&mut self.checker, &self.view.deployment) else { return };
+        let is_known = self.extensions.are_known(at, rules::replace_after(deployment));
+        checker.change(rules::in_force(Rules { is_known, ..self.case.rules }, deployment));
+    }
+
+    fn deployment(&mut self, new: &MachineDeployment, is_gone: bool, at: Duration) -> Vec<String> {
+        let before = self.view.deployment.as_ref();
+        let is_changed = before.is_none_or(|old| old.spec != new.spec || old.annotations() != new.annotations());
         self.is_over |= is_gone || new.metadata.deletion_timestamp.is_some();
         self.view.deployment = Some(new.clone());
         if self.is_over {
             self.checker = None;
             return Vec::new();
         }
+        self.follow_rules(at);
         if is_changed { self.observe(&Actor::User) } else { Vec::new() }
     }
 

@@ -67,8 +67,10 @@ async fn columns_and_events_tell_of_a_rollout_that_fails_and_is_mended() {
     check_deployment(&events).await;
     deployments.until("workers demo True 2 2 1 1 0 Running", "one of two is away").await;
     deployments.until("workers demo True 2 2 2 2 2 Running", "all are there").await;
-    let revision = rollouts.rows()[1].split(' ').next().expect("it must have a name").to_owned();
-    sets.until(&format!("{revision} demo 2 2 2 2 2"), "the new one has all machines").await;
+    // A rollout is named after its MachineSet and a number.
+    let rollout = rollouts.rows()[1].split(' ').next().expect("it must have a name").to_owned();
+    let (set, _) = rollout.rsplit_once('-').expect("it must have a number");
+    sets.until(&format!("{set} demo 2 2 2 2 2"), "the new one has all machines").await;
     let most = began.elapsed().as_secs() + 6;
     assert!(writes as u64 <= most, "about one a second, once it is decided: {writes} of {most}");
     workers.stop().await;

@@ -1,9 +1,11 @@
 //! What is wrong about upstream's way in place, as stories that would end badly there. The numbers are those of the
 //! design's list; 3 and 13 are told in `kills`, 5 and 11 are about control planes.
 
-mod extensions;
+pub mod extensions;
 mod moves;
 mod objects;
+
+pub use objects::{ODD, REFUSED};
 
 use std::sync::Arc;
 

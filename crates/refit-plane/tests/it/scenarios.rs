@@ -10,11 +10,29 @@ use refit_plane::sample::{Host, Workers as Sample};
 use refit_plane::{Backend, Example, Workers};
 use serde_json::json;
 
-use crate::never_again;
 use crate::story::{Plot, Story};
+use crate::{changes, failures, knowledge, never_again, originals, refusals, telling};
 
 /// How long something that must not happen is waited for: longer than an update takes.
 const NOT_YET: Duration = Duration::from_millis(1500);
+
+/// Tells only the stories of one module, for who works on them.
+pub async fn tell_only(backend: &Arc<Backend>, module: &str) {
+    if module == "refusals" {
+        never_again::prepare(backend).await;
+    }
+    let workers = Workers::start(backend, &Example::ALL).await.expect("the controllers must start");
+    match module {
+        "changes" => changes::tell(backend).await,
+        "failures" => failures::tell(backend).await,
+        "knowledge" => knowledge::tell(backend).await,
+        "originals" => originals::tell(backend).await,
+        "refusals" => refusals::tell(backend).await,
+        "telling" => telling::tell(backend).await,
+        _ => panic!("REFIT_STORIES={module}: no such stories"),
+    }
+    workers.stop().await;
+}
 
 /// Tells all stories at the same time, under one set of controllers.
 pub async fn tell(backend: &Arc<Backend>) {
@@ -30,7 +48,13 @@ pub async fn tell(backend: &Arc<Backend>) {
         a_switch_to_on_delete_loses_nothing(backend).boxed_local(),
         a_machine_that_the_user_deletes_is_made_anew(backend).boxed_local(),
         a_deleted_deployment_leaves_nothing(backend).boxed_local(),
+        changes::tell(backend).boxed_local(),
+        refusals::tell(backend).boxed_local(),
+        telling::tell(backend).boxed_local(),
         never_again::tell(backend).boxed_local(),
+        knowledge::tell(backend).boxed_local(),
+        originals::tell(backend).boxed_local(),
+        failures::tell(backend).boxed_local(),
     ])
     .await;
     workers.stop().await;

@@ -13,8 +13,8 @@ use kube::api::{Api, DeleteParams, ListParams, Patch, PatchParams, PostParams};
 use kube::{Client, Resource};
 use refit_api::cluster::{Machine, MachineDeployment};
 use refit_api::resource::CustomKind;
-use refit_api::vocabulary::annotations::UPDATE_IN_PROGRESS;
-use refit_api::vocabulary::refit::annotations::KEEP_ORIGINALS;
+use refit_api::vocabulary::annotations::{REMEDIATE_MACHINE, UPDATE_IN_PROGRESS};
+use refit_api::vocabulary::refit::annotations::{KEEP_ORIGINALS, REPLACE_AFTER};
 use refit_plan::check::Rules;
 use refit_plane::Backend;
 use refit_plane::demo::{Facts, Picture};
@@ -66,7 +66,9 @@ impl Plot {
     fn rules(&self) -> Rules {
         Rules {
             on_delete: false,
+            is_paused: false,
             is_covered: self.is_covered,
+            is_known: true,
             is_required: self.sample.policy == Some("Require"),
             may_update: self.sample.policy != Some("Never"),
             keep_originals: self.keep_originals,
@@ -90,6 +92,10 @@ impl Plot {
                 let keep =
                     json!({ "metadata": { "annotations": { KEEP_ORIGINALS: self.keep_originals.to_string() } } });
                 merge(&mut object, &keep);
+                if !self.is_covered {
+                    // No extension is going to come.
+                    merge(&mut object, &json!({ "metadata": { "annotations": { REPLACE_AFTER: "0s" } } }));
+                }
             }
             _ => {}
         }
@@ -190,11 +196,31 @@ impl Story {
         self.patch(json!({ "spec": { "template": { "spec": reference } } })).await;
     }
 
+    /// The user wants this Kubernetes version.
+    pub async fn wish_version(&self, version: &str) {
+        self.patch(json!({ "spec": { "template": { "spec": { "version": version } } } })).await;
+    }
+
     /// The user changes the MachineDeployment.
     pub async fn patch(&self, patch: Value) {
         self.note(format!("patches {patch}"));
         let api = self.api::<MachineDeployment>();
         api.patch(WORKERS, &PatchParams::default(), &Patch::Merge(patch)).await.expect("a patch must be accepted");
+    }
+
+    /// The MachineDeployment's controller has dealt with what the user wants now.
+    pub async fn until_observed(&self) {
+        let began = Instant::now();
+        loop {
+            let deployment = self.api::<MachineDeployment>().get(WORKERS).await.expect("it must be there");
+            if deployment.metadata.generation <= deployment.status.observed_generation {
+                return;
+            }
+            if began.elapsed() > LIMIT {
+                self.fail("it takes too long until the MachineDeployment is dealt with");
+            }
+            sleep(EVERY).await;
+        }
     }
 
     /// The user deletes a machine. It may be gone already.
@@ -206,6 +232,19 @@ impl Story {
             Err(kube::Error::Api(status)) if status.code == 404 => {}
             Err(error) => self.fail(&format!("{name} cannot be deleted: {error}")),
         }
+    }
+
+    /// The user asks for another machine in the place of this one.
+    pub async fn remediate(&self, name: &str) {
+        self.asks_to_replace(name);
+        let patch = Patch::Merge(json!({ "metadata": { "annotations": { REMEDIATE_MACHINE: "" } } }));
+        self.api::<Machine>().patch(name, &PatchParams::default(), &patch).await.expect("it must be patched");
+    }
+
+    /// The user wants this machine to be replaced, by a health check or by name.
+    pub fn asks_to_replace(&self, name: &str) {
+        self.note(format!("wants {name} to be replaced"));
+        self.record.deletes(name);
     }
 
     pub async fn delete_deployment(&self) {
@@ -228,6 +267,12 @@ impl Story {
     pub async fn until_memory(&self, memory: &str) -> Picture {
         let what = format!("all have {memory}");
         self.until(&what, |picture| picture.is_settled() && has_memory(picture, memory)).await
+    }
+
+    /// All machines are as wished for, with this Kubernetes version.
+    pub async fn until_version(&self, version: &str) -> Picture {
+        let what = format!("all run {version}");
+        self.until(&what, |picture| picture.is_settled() && has_version(picture, version)).await
     }
 
     /// These machines are what they were.
@@ -271,6 +316,10 @@ impl Story {
 pub trait Kind: CustomKind + Debug + Resource<Scope = k8s_openapi::NamespaceResourceScope> {}
 
 impl<K: CustomKind + Debug + Resource<Scope = k8s_openapi::NamespaceResourceScope>> Kind for K {}
+
+pub fn has_version(picture: &Picture, version: &str) -> bool {
+    picture.machines.values().all(|machine| machine.kubelet_version.as_deref() == Some(version))
+}
 
 pub fn has_memory(picture: &Picture, memory: &str) -> bool {
     picture.machines.values().all(|machine| machine.memory.as_deref() == Some(memory))

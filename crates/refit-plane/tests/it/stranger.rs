@@ -3,13 +3,14 @@
 use std::collections::BTreeMap;
 use std::io;
 use std::net::Ipv4Addr;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
 use http_body_util::BodyExt;
 use jiff::Timestamp;
-use kube::api::{Api, Patch, PatchParams};
+use kube::api::{Api, DeleteParams, Patch, PatchParams};
 use kube::client::Body;
 use refit_api::runtime::ExtensionConfig;
 use refit_api::vocabulary::refit::annotations::ORDER;
@@ -43,9 +44,23 @@ pub enum Reply {
 /// Decides on a reply, by the hook and by how often it was called before.
 pub type Script = Box<dyn Fn(&str, usize) -> Reply + Send + Sync>;
 
+/// Every update goes on until it may end.
+pub fn until_it_may_end(may_end: &Arc<AtomicBool>) -> Script {
+    let may_end = Arc::clone(may_end);
+    Box::new(move |hook, _| match hook {
+        "updatemachine" if !may_end.load(Ordering::SeqCst) => {
+            Reply::With(json!({ "status": "Success", "retryAfterSeconds": 1 }))
+        }
+        _ => Reply::Usual,
+    })
+}
+
 pub struct Stranger {
     serving: JoinHandle<()>,
     name: String,
+    /// Where it listens, and who vouches for it.
+    port: u16,
+    authority: String,
     inner: Arc<Inner>,
 }
 
@@ -71,15 +86,56 @@ impl Updater for Idle {
 impl Stranger {
     /// Claims these paths, and follows the script.
     pub async fn register(story: &Story, paths: Paths, script: Script) -> Self {
+        let stranger = Self::serve(story, paths, script).await;
+        stranger.install(story).await;
+        stranger
+    }
+
+    /// The same with an ExtensionConfig that trusts somebody else: it is never discovered.
+    pub async fn register_with_wrong_ca(story: &Story, paths: Paths, script: Script) -> Self {
+        let (stranger, (other, _)) = (Self::serve(story, paths, script).await, tls());
+        stranger.apply(story, &other).await;
+        stranger
+    }
+
+    /// Is there, and nobody knows it.
+    pub async fn serve(story: &Story, paths: Paths, script: Script) -> Self {
         let extension = Extension::builder(Idle(paths)).build().expect("the claims must be good");
         let (authority, acceptor) = tls();
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.expect("a port must be free");
         let port = listener.local_addr().expect("it must be bound").port();
         let inner = Arc::new(Inner { extension, script: Mutex::new(script), calls: Mutex::default() });
         let serving = tokio::spawn(accept(listener, acceptor, Arc::clone(&inner)));
-        let stranger = Self { serving, name: format!("stranger-{}", story.name), inner };
-        stranger.apply(story, port, &authority).await;
-        stranger
+        Self { serving, name: format!("stranger-{}", story.name), port, authority, inner }
+    }
+
+    /// The name of its ExtensionConfig.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Its ExtensionConfig is made, and it is asked from then on.
+    pub async fn install(&self, story: &Story) {
+        self.apply(story, &self.authority).await;
+        self.until_discovered(&Api::all(story.client.clone())).await;
+    }
+
+    /// Its ExtensionConfig is deleted.
+    pub async fn uninstall(&self, story: &Story) {
+        let api: Api<ExtensionConfig> = Api::all(story.client.clone());
+        api.delete(&self.name, &DeleteParams::default()).await.expect("it must be deleted");
+    }
+
+    /// The same extension is registered under another name, and its first ExtensionConfig is gone.
+    pub async fn install_as(&mut self, story: &Story, name: &str) {
+        self.uninstall(story).await;
+        self.name = format!("{name}-{}", story.name);
+        self.install(story).await;
+    }
+
+    /// Its ExtensionConfig trusts it from now on.
+    pub async fn mend_ca(&self, story: &Story) {
+        self.apply(story, &self.authority).await;
     }
 
     /// How often a hook was called.
@@ -95,14 +151,14 @@ impl Stranger {
         api.patch(&self.name, &PatchParams::default(), &Patch::Merge(patch)).await.expect("it must be patched");
     }
 
-    async fn apply(&self, story: &Story, port: u16, authority: &str) {
+    async fn apply(&self, story: &Story, authority: &str) {
         let config = json!({
             "apiVersion": "runtime.cluster.x-k8s.io/v1beta2",
             "kind": "ExtensionConfig",
             "metadata": { "name": self.name, "annotations": { ORDER: "5" } },
             "spec": {
                 "clientConfig": {
-                    "url": format!("https://127.0.0.1:{port}"),
+                    "url": format!("https://127.0.0.1:{}", self.port),
                     "caBundle": BASE64_STANDARD.encode(authority),
                 },
                 "namespaceSelector": { "matchLabels": { "kubernetes.io/metadata.name": story.name } },
@@ -111,7 +167,6 @@ impl Stranger {
         let api: Api<ExtensionConfig> = Api::all(story.client.clone());
         let applied = api.patch(&self.name, &PatchParams::apply("story").force(), &Patch::Apply(config)).await;
         applied.expect("the extension must be registered");
-        self.until_discovered(&api).await;
     }
 
     /// From now on it is asked.

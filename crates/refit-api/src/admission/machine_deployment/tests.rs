@@ -52,20 +52,38 @@ fn on_delete_has_no_bounds() {
 
 #[test]
 fn in_place_defaults_to_one_unavailable_and_no_surge() {
-    check_default::<MachineDeployment>(
-        strategy(json!({ "type": "InPlace" })),
-        "/spec/rollout/strategy/rollingUpdate",
-        json!({ "maxSurge": 0, "maxUnavailable": 1 }),
-    );
+    for strategy_ in [json!({ "type": "InPlace" }), json!({ "type": "InPlace", "fallback": "RollingUpdate" })] {
+        let expected = json!({ "maxSurge": 0, "maxUnavailable": 1 });
+        check_default::<MachineDeployment>(strategy(strategy_), "/spec/rollout/strategy/rollingUpdate", expected);
+    }
+}
+
+/// Where admission is not installed, whoever reads the strategy gets the same bounds.
+#[test]
+fn the_bounds_that_are_read_are_those_that_admission_writes() {
+    let bounded = json!({ "type": "InPlace", "fallback": "RollingUpdate", "rollingUpdate": { "maxSurge": 2 } });
+    for given in [json!({}), json!({ "type": "RollingUpdate" }), json!({ "type": "InPlace" }), bounded] {
+        let read: crate::cluster::MachineDeploymentRolloutStrategy =
+            serde_json::from_value(given.clone()).expect("it must be a strategy");
+        let bounds = serde_json::to_value(read.bounds()).expect("bounds must encode");
+        check_default::<MachineDeployment>(strategy(given), "/spec/rollout/strategy/rollingUpdate", bounds);
+    }
 }
 
 #[test]
-fn in_place_with_a_fallback_defaults_as_a_rolling_update_does() {
-    check_default::<MachineDeployment>(
-        strategy(json!({ "type": "InPlace", "fallback": "RollingUpdate" })),
-        "/spec/rollout/strategy/rollingUpdate",
-        json!({ "maxSurge": 1, "maxUnavailable": 0 }),
-    );
+fn a_fallback_has_bounds_of_its_own() {
+    let fallback = |bounds: Value| {
+        strategy(json!({ "type": "InPlace", "fallback": "RollingUpdate", "fallbackRollingUpdate": bounds }))
+    };
+    let path = "spec.rollout.strategy.fallbackRollingUpdate";
+    check::<MachineDeployment>(fallback(json!({ "maxSurge": 1, "maxUnavailable": 0 })), &[]);
+    check::<MachineDeployment>(fallback(json!({ "maxUnavailable": "20%" })), &[]);
+    check::<MachineDeployment>(fallback(json!({ "maxUnavailable": "some" })), &[&format!("{path}.maxUnavailable")]);
+    check::<MachineDeployment>(fallback(json!({ "maxSurge": 0, "maxUnavailable": 0 })), &[path]);
+    // In place needs no other machine, so the fallback has none either, unless it says so.
+    check::<MachineDeployment>(fallback(json!({ "maxUnavailable": 0 })), &[path]);
+    let without = strategy(json!({ "type": "InPlace", "fallbackRollingUpdate": { "maxSurge": 1 } }));
+    check::<MachineDeployment>(without, &[path]);
 }
 
 #[test]

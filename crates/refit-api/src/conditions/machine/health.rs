@@ -4,6 +4,7 @@ use std::borrow::Cow;
 
 use crate::conditions::common::{MACHINE_IS_DELETING, SEE_LOGS};
 use crate::conditions::{NewCondition, Status};
+use crate::vocabulary::refit::condition_types as refit_types;
 use crate::vocabulary::{condition_types as types, reasons};
 
 /// No check failed.
@@ -50,6 +51,31 @@ pub fn cannot_be_remediated(message: impl Into<Cow<'static, str>>) -> NewConditi
 /// Its owner will not replace it for its health, as the rollout removes it anyway.
 pub fn pending_removal() -> NewCondition {
     cannot_be_remediated("Machine won't be remediated because it is pending removal due to rollout")
+}
+
+/// Its owner keeps it, as its update failed and machines are to stay. The user may ask for it by name.
+pub fn kept_after_a_failed_update() -> NewCondition {
+    cannot_be_remediated(
+        "Machine won't be remediated because its update failed and refit.dev/in-place is Require: take the annotation \
+         refit.dev/update-failed off to try again, change the template, or have it replaced by the annotation \
+         cluster.x-k8s.io/remediate-machine",
+    )
+}
+
+/// Its owner waits for the end of its update.
+pub fn waiting_for_the_update() -> NewCondition {
+    remediation_deferred("Waiting because the Machine is being updated in place")
+}
+
+/// Its owner waits for the health check to look at it after its update.
+pub fn waiting_for_the_check() -> NewCondition {
+    remediation_deferred("Waiting because the health check failed for an update of the Machine that is over")
+}
+
+/// Whether a failed health check, by the message of its condition, is about the update of the Machine itself.
+pub fn is_about_the_update(message: &str) -> bool {
+    let complaint = |type_: &str| format!("\n  * Condition {type_} on Machine ");
+    [types::UPDATING, refit_types::UPDATE_FAILED].iter().any(|type_| message.contains(&complaint(type_)))
 }
 
 /// Its owner will replace it later, and why not now.

@@ -6,8 +6,16 @@
 pub const CHANGE_NOT_COVERED: &str = "ChangeNotCovered";
 /// The machines whose update failed use up the budget.
 pub const UPDATES_FAILED: &str = "UpdatesFailed";
+/// The API server refuses what machines would become.
+pub const CHANGE_REFUSED: &str = "ChangeRefused";
 /// What is asked for makes no sense, so nothing is changed.
 pub const INVALID_SPEC: &str = "InvalidSpec";
+/// The API server refuses what has to be written, and will until somebody changes something.
+pub const WRITE_REFUSED: &str = "WriteRefused";
+/// Updates wait for an extension that is not registered any more.
+pub const EXTENSION_GONE: &str = "ExtensionGone";
+/// There are more machines than wanted, and nothing says which of them may go.
+pub const TOO_MANY_MACHINES: &str = "TooManyMachines";
 /// Nothing is in the way.
 pub const NOT_BLOCKED: &str = "NotBlocked";
 

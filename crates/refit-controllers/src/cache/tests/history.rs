@@ -4,11 +4,11 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use k8s_openapi::api::core::v1::ConfigMap;
 use kube::core::ObjectMeta;
-use kube::runtime::watcher::Event;
 use proptest::prelude::*;
+use tokio::time::Instant;
 
 use crate::cache::store::Store;
-use crate::cache::{Change, Index, ObjectKey};
+use crate::cache::{Change, Event, Index, ObjectKey};
 
 const NAMES: u8 = 4;
 
@@ -25,6 +25,11 @@ enum Step {
     },
     /// Nothing arrives until a new list.
     Lose,
+    /// The server is restored from a backup of this many versions ago: what there was then is, and versions go on from
+    /// there. Nothing arrives until a new list.
+    Restore {
+        versions: usize,
+    },
     /// A list is made. `cut`: it breaks off half way, and is made again.
     List {
         cut: bool,
@@ -40,10 +45,21 @@ struct World {
     objects: BTreeMap<u8, ConfigMap>,
     version: u64,
     uids: u64,
+    /// What there was at each version.
+    past: Vec<(u64, BTreeMap<u8, ConfigMap>)>,
 }
 
 impl World {
+    fn restore(&mut self, versions: usize) {
+        let back = self.past.len().saturating_sub(versions);
+        if let Some((version, objects)) = self.past.get(back).cloned() {
+            self.past.truncate(back);
+            (self.version, self.objects) = (version, objects);
+        }
+    }
+
     fn write(&mut self, name: u8, owner: u8) -> Event<ConfigMap> {
+        self.past.push((self.version, self.objects.clone()));
         self.version += 1;
         let uid = self.objects.get(&name).and_then(|known| known.metadata.uid.clone()).unwrap_or_else(|| {
             self.uids += 1;
@@ -60,14 +76,15 @@ impl World {
             ..ConfigMap::default()
         };
         self.objects.insert(name, object.clone());
-        Event::Apply(object)
+        Event::Apply(Ok(object))
     }
 
     fn delete(&mut self, name: u8) -> Option<Event<ConfigMap>> {
+        self.past.push((self.version, self.objects.clone()));
         let mut object = self.objects.remove(&name)?;
         self.version += 1;
         object.metadata.resource_version = Some(self.version.to_string());
-        Some(Event::Delete(object))
+        Some(Event::Delete(Ok(object)))
     }
 
     fn list(&self) -> Vec<ConfigMap> {
@@ -128,12 +145,12 @@ impl Play {
         self.told.clear();
         self.is_lost = false;
         if cut {
-            self.tell(Event::Init);
-            objects.iter().take(objects.len() / 2).for_each(|object| self.tell(Event::InitApply(object.clone())));
+            self.tell(Event::Init { asked: Instant::now() });
+            objects.iter().take(objects.len() / 2).for_each(|object| self.tell(Event::InitApply(Ok(object.clone()))));
         }
-        self.tell(Event::Init);
-        objects.into_iter().for_each(|object| self.tell(Event::InitApply(object)));
-        self.tell(Event::InitDone);
+        self.tell(Event::Init { asked: Instant::now() });
+        objects.into_iter().for_each(|object| self.tell(Event::InitApply(Ok(object))));
+        self.tell(Event::InitDone { version: self.world.version.to_string() });
     }
 
     fn step(&mut self, step: &Step) {
@@ -148,6 +165,10 @@ impl Play {
                 }
             }
             Step::Lose => self.is_lost = true,
+            Step::Restore { versions } => {
+                self.world.restore(*versions);
+                self.is_lost = true;
+            }
             Step::List { cut } => self.list(*cut),
             Step::Repeat { count } if !self.is_lost => {
                 let again = self.told.len().saturating_sub(*count);
@@ -184,6 +205,7 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
         6 => (0..NAMES, 0_u8..3).prop_map(|(name, owner)| Step::Write { name, owner }),
         3 => (0..NAMES).prop_map(|name| Step::Delete { name }),
         1 => Just(Step::Lose),
+        1 => (1_usize..6).prop_map(|versions| Step::Restore { versions }),
         1 => any::<bool>().prop_map(|cut| Step::List { cut }),
         2 => (1_usize..5).prop_map(|count| Step::Repeat { count }),
     ];

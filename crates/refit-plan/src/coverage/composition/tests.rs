@@ -3,7 +3,7 @@ use serde_json::{Value, json};
 
 use super::super::testing::*;
 use super::*;
-use crate::coverage::OperationProblem;
+use crate::coverage::{Accepted, OperationProblem};
 
 /// A Machine whose version, memory and files are to change.
 fn question() -> Question {
@@ -131,7 +131,7 @@ fn without_extensions_nothing_is_covered() {
 fn an_extension_that_is_down_or_fails_leaves_it_undecided() {
     for failing in ["down.a", "failing.a"] {
         let coverage = compose(question(), extensions(&["machine.b", failing]), |name, _| specialist(name));
-        let Coverage::Undecided { left, answers } = &coverage else { panic!("{failing}: {coverage:?}") };
+        let Coverage::Undecided { left, answers, .. } = &coverage else { panic!("{failing}: {coverage:?}") };
         assert_eq!(paths(left), ["spec.files[0]", "spec.memoryMiB"]);
         assert_eq!(answers[0].verdict, Verdict::Unknown);
     }
@@ -139,14 +139,64 @@ fn an_extension_that_is_down_or_fails_leaves_it_undecided() {
     assert_eq!(coverage.answers()[0].words, "got failure response with message: busy");
 }
 
+/// An ExtensionConfig with a wrong certificate is there, and may be the very one that covers the change.
+#[test]
+fn an_extension_that_was_never_discovered_leaves_it_undecided() {
+    let beside = |names: &[&str]| {
+        let undiscovered = Undiscovered { extension_config: "memory".to_owned(), words: "bad certificate".to_owned() };
+        let composition = Composition::new(question(), extensions(names)).expect("the extensions must be accepted");
+        let mut composition = composition.beside(vec![undiscovered]);
+        while let Step::Ask { extension, .. } = composition.next_step() {
+            let extension = extension.clone();
+            composition.answer(&extension, specialist(&extension)).expect("the answer must be awaited");
+        }
+        let Step::Done(coverage) = composition.next_step() else { panic!("nobody is left to be asked") };
+        coverage
+    };
+    let none = beside(&[]);
+    assert_eq!(none.left().map(Changes::count), Some(3));
+    let Accepted::Undecided { answers } = Accepted::from(&none) else { panic!("it must be undecided: {none:?}") };
+    let words = "is registered, and it is not known what it covers: bad certificate";
+    assert_eq!((&*answers[0].extension, &*answers[0].words), ("ExtensionConfig memory", words));
+    assert!(matches!(beside(&["machine.a", "silent.a"]), Coverage::Undecided { .. }));
+    assert!(matches!(beside(&["machine.a", "boot.a", "infra.a"]), Coverage::Covered { .. }), "it is not needed");
+}
+
 #[test]
 fn a_bad_patch_covers_nothing_and_leaves_it_undecided() {
     let coverage = compose(question(), extensions(&["broken.a", "boot.b", "infra.b"]), |name, _| specialist(name));
-    let Coverage::Undecided { left, answers } = coverage else { panic!("it must be undecided") };
+    let Coverage::Undecided { left, answers, .. } = coverage else { panic!("it must be undecided") };
     assert_eq!(paths(&left), ["spec.version"], "the good patch beside the bad one does not count");
     let bad = answers.iter().find(|answer| answer.extension == name("broken.a")).expect("the answer must be kept");
     let Verdict::BadPatch(error) = &bad.verdict else { panic!("the patch is bad: {bad:?}") };
     assert_eq!((&error.extension, error.object), (&name("broken.a"), rollout::ChangedObject::InfrastructureMachine));
+}
+
+/// An answer that changes a field too many says exactly that, and is no "no".
+#[test]
+fn a_field_too_many_is_named_and_leaves_it_undecided() {
+    let objects = |memory: u64| machine_set_objects("v1", json!({ "memoryMiB": memory, "cpus": 1 }), None);
+    let question = || Question::about_machine_set(objects(1), objects(2)).expect("the question must be fine");
+    let patch = |spec: Value| {
+        let template = merge_patch(json!({ "spec": { "template": { "spec": spec } } }));
+        let patches = MachineSetPatches::default();
+        set_claims(MachineSetPatches { infrastructure_machine_template: Some(template), ..patches })
+    };
+    let coverage = compose(question(), extensions(&["a.b"]), |_, _| patch(json!({ "memoryMiB": 2, "cpus": 4 })));
+    let Accepted::Undecided { answers } = Accepted::from(&coverage) else {
+        panic!("it must be undecided: {coverage:?}")
+    };
+    let expected =
+        "the patch of a.b is wrong: it changes spec.template.spec.cpus to something else than what is wanted";
+    assert_eq!((&*answers[0].extension, &*answers[0].words), ("a.b", expected));
+    let mended = compose(question(), extensions(&["a.b", "c.d"]), |name, _| match name.extension_config() {
+        "b" => patch(json!({ "memoryMiB": 2, "cpus": 4 })),
+        _ => patch(json!({ "cpus": 1 })),
+    });
+    assert!(matches!(mended, Coverage::Covered { .. }), "another one has put it right: {mended:?}");
+    let named = compose(question(), extensions(&["a.b"]), |_, _| patch(json!({ "memoryMiB": 2, "\u{1b}[2J": 4 })));
+    let Accepted::Undecided { answers } = Accepted::from(&named) else { panic!("it must be undecided: {named:?}") };
+    assert!(!answers[0].words.contains('\u{1b}'), "{:?}", answers[0].words);
 }
 
 #[test]

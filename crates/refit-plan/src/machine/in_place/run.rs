@@ -6,14 +6,16 @@ use refit_api::conditions::{NewCondition, refit};
 use refit_api::hooks::CanonicalName;
 use refit_api::vocabulary::refit::annotations::{UPDATE_FAILED, UPDATE_PLAN, UPDATE_PROGRESS};
 
+use serde_json::json;
+
 use super::answer::Outcome;
 use super::limits::Limits;
-use super::{Report, completion, tell};
-use crate::coverage::FrozenPlan;
+use super::{Report, completion, tell, update_began};
+use crate::coverage::{ContentHash, FrozenPlan};
 use crate::machine::draft::Draft;
 use crate::machine::errand::{Call, Errand};
 use crate::machine::phase::whole_seconds;
-use crate::machine::progress::Progress;
+use crate::machine::progress::{Failure, Progress};
 use crate::machine::quiet::Passing;
 use crate::machine::request::update_machine_request;
 use crate::waiting::WaitingOn;
@@ -56,7 +58,13 @@ impl Run {
 }
 
 /// Takes in the answer that there is, and asks if it is time to.
-pub(super) fn go_on(draft: &mut Draft<'_>, run: Run) -> Report {
+pub(super) fn go_on(draft: &mut Draft<'_>, mut run: Run) -> Report {
+    if run.limits.timeout.is_some() && run.progress.started_at.is_none() {
+        // It was not handed over by refit, or is begun anew after it was given up.
+        let before = update_began(&draft.seen.machine).filter(|_| run.progress.forgiven == 0);
+        run.progress.started_at = before.or(Some(whole_seconds(draft.seen.now)));
+        draft.annotate(UPDATE_PROGRESS, run.progress.encode());
+    }
     if run.has_moved_on {
         return moved_on(draft, &run);
     }
@@ -65,8 +73,8 @@ pub(super) fn go_on(draft: &mut Draft<'_>, run: Run) -> Report {
     if outcome == Some(Outcome::Done) {
         return done(draft, run);
     }
-    if let Some(Outcome::Failed { words }) = outcome {
-        return failed(draft, &run, run.said(&words));
+    if let Some(Outcome::Failed { words, failure }) = outcome {
+        return failed(draft, &run, run.said(&words), failure);
     }
     if run.deadline().is_some_and(|deadline| draft.seen.now >= deadline) {
         let words = match &outcome {
@@ -91,13 +99,19 @@ fn moved_on(draft: &mut Draft<'_>, run: &Run) -> Report {
             draft.requeue_at(retry_at);
             Report::default()
         }
-        None => failed(draft, run, "the objects of the machine are not what its plan was made for".to_owned()),
+        None => {
+            let words = "the objects of the machine are not what its plan was made for".to_owned();
+            failed(draft, run, words, Failure::Answered)
+        }
     }
 }
 
 fn in_progress(draft: &mut Draft<'_>, run: &Run, until: Timestamp, words: &str) -> Report {
     let machines = vec![draft.name()];
     draft.waiting_on.push(WaitingOn::Updates { machines });
+    let about = about(draft);
+    let answer = draft.seen.answer.as_ref();
+    let until = answer.map_or(until, |answer| Outcome::asked_again_at(answer, until, &about));
     if draft.seen.now < until {
         draft.requeue_at(until);
     } else {
@@ -110,20 +124,21 @@ fn in_progress(draft: &mut Draft<'_>, run: &Run, until: Timestamp, words: &str) 
 }
 
 /// Asks, unless the last try has just failed.
-fn ask(draft: &mut Draft<'_>, mut run: Run) -> Report {
+fn ask(draft: &mut Draft<'_>, run: Run) -> Report {
     if let Err(absent) = &run.updater {
         draft.wait(absent.clone());
+        tell::at_work(draft, absent);
         return Report::updating(updating_in_place(absent));
     }
     let machines = vec![draft.name()];
     draft.waiting_on.push(WaitingOn::Updates { machines });
-    if let Some(retry_at) = run.progress.retry_at.filter(|retry_at| draft.seen.now < *retry_at) {
+    if let Some(retry_at) = run.progress.retry_at {
         draft.requeue_at(retry_at);
+        if draft.seen.now >= retry_at {
+            // Written before anybody is asked: from here on nobody gives the machine another target.
+            draft.annotate(UPDATE_PROGRESS, run.progress.retrying().encode());
+        }
         return Report::default();
-    }
-    if run.limits.timeout.is_some() && run.progress.started_at.is_none() {
-        run.progress.started_at = Some(whole_seconds(draft.seen.now));
-        draft.annotate(UPDATE_PROGRESS, run.progress.encode());
     }
     draft.errand = errand(draft, &run);
     if run.progress.failures() == 0 {
@@ -135,7 +150,20 @@ fn ask(draft: &mut Draft<'_>, mut run: Run) -> Report {
 fn errand(draft: &Draft<'_>, run: &Run) -> Option<Errand> {
     let infrastructure = draft.seen.infrastructure.object()?;
     let request = update_machine_request(&draft.seen.machine, infrastructure, draft.seen.bootstrap.object());
-    Some(Errand::Ask { call: run.call()?, request: Box::new(request) })
+    Some(Errand::Ask { call: run.call()?, about: about(draft), request: Box::new(request) })
+}
+
+/// What users want of the Machine and of its update. Where that changes, nobody waits for as long as an extension has said.
+fn about(draft: &Draft<'_>) -> ContentHash {
+    let metadata = &draft.machine.metadata;
+    let deployment = draft.seen.machine_deployment.as_ref();
+    ContentHash::of(&json!([
+        metadata.labels,
+        metadata.annotations,
+        draft.machine.spec,
+        deployment.map(|it| (&it.spec.template, &it.metadata.annotations)),
+        draft.seen.cluster.metadata.annotations,
+    ]))
 }
 
 /// The extension is done: the next one's turn comes, or the update is over.
@@ -151,19 +179,16 @@ fn done(draft: &mut Draft<'_>, run: Run) -> Report {
 }
 
 /// The try failed: there is another after a while, or none.
-fn failed(draft: &mut Draft<'_>, run: &Run, said: String) -> Report {
-    if run.limits.is_last_try(&run.progress) {
+fn failed(draft: &mut Draft<'_>, run: &Run, said: String, failure: Failure) -> Report {
+    if run.limits.is_last_try(&run.progress, failure) {
         return give_up(draft, run, said, refit::update_retries_exhausted);
     }
     if run.deadline().is_some_and(|deadline| draft.seen.now >= deadline) {
         return timed_out(draft, run, &said);
     }
-    let progress = run.progress.failed(draft.seen.now);
+    let progress = run.progress.failed(failure, draft.seen.now);
     tell::try_failed(draft, &said);
-    let said = match run.limits.retries {
-        Some(retries) => format!("{said} (try {} of {})", progress.failures(), retries.saturating_add(1)),
-        None => format!("{said} (try {})", progress.failures()),
-    };
+    let said = format!("{said} ({})", run.limits.counted_tries(&progress, failure));
     draft.annotate(UPDATE_PROGRESS, progress.encode());
     if let Some(retry_at) = progress.retry_at {
         draft.requeue_at(retry_at);

@@ -7,6 +7,7 @@ use refit_api::vocabulary::labels;
 use refit_api::vocabulary::refit::annotations::{UPDATE_FAILED, UPDATE_PLAN, UPDATE_PROGRESS};
 use serde_json::Value;
 
+use super::absence;
 use super::limits::{Limits, limits_of};
 use super::run::Run;
 use crate::coverage::{ContentHash, FrozenPlan};
@@ -98,13 +99,17 @@ fn begun(draft: &mut Draft<'_>) -> Stage {
         }
     };
     let id = plan.as_ref().map(|plan| &plan.question);
+    let mut progress = Progress::decode(draft.annotations().get(UPDATE_PROGRESS).map(String::as_str), id);
+    let comes_back = absence::note(draft, plan.as_ref(), &mut progress);
     if let Some(failed) = draft.annotations().get(UPDATE_FAILED) {
         if failed == id.map_or("", ContentHash::as_str) {
             return Stage::GivenUp;
         }
         draft.annotate(UPDATE_FAILED, None);
     }
-    let progress = Progress::decode(draft.annotations().get(UPDATE_PROGRESS).map(String::as_str), id);
+    if let Some(what) = comes_back {
+        return Stage::WaitingForExtension { what };
+    }
     if plan.as_ref().is_some_and(|plan| plan.next_extension().is_none()) {
         return Stage::Finishing;
     }
@@ -125,14 +130,14 @@ fn has_moved_on(draft: &Draft<'_>, plan: Option<&FrozenPlan>) -> bool {
     matches!((&draft.seen.target_hash, plan), (Some(found), Some(plan)) if *found != plan.target)
 }
 
-/// An unreadable policy sets no limit: giving up is what it would have to allow.
+/// An unreadable policy sets no limit.
 fn limits(draft: &mut Draft<'_>) -> Limits {
     let control_plane = draft.seen.control_plane.object().filter(|_| draft.has_label(labels::CONTROL_PLANE));
     match limits_of(&draft.seen.cluster, draft.seen.machine_deployment.as_ref(), control_plane) {
         Ok(limits) => limits,
         Err(why) => {
             draft.wait(format!("the limits of the update cannot be read, so it has none: {why}"));
-            Limits::default()
+            Limits::NONE
         }
     }
 }
@@ -144,6 +149,12 @@ enum Updater {
         what: String,
     },
     NotDiscovered,
+}
+
+/// Whether an extension of a plan can be asked.
+pub(super) fn is_registered(registered: &[CanonicalName], planned: &CanonicalName) -> bool {
+    registered.contains(planned)
+        || registered.iter().filter(|it| it.extension_config() == planned.extension_config()).count() == 1
 }
 
 /// Whose turn it is. A plan names the handler that accepted; the handler that updates is of the same extension.

@@ -243,7 +243,7 @@ fn i4_only_what_was_accepted_is_run() {
     let mut world = World::updating(Some(&["can.firmware"]));
     world.seen.target_hash = Some(hash("other"));
     let words = "the objects of the machine are not what its plan was made for";
-    check_waits(world.clone(), &format!("True InPlaceUpdateFailed: {words} (try 1)"));
+    check_waits(world.clone(), &format!("True InPlaceUpdateFailed: {words} (try 1 of 6)"));
     world.policy(UPDATE_RETRIES, "0");
     world.settle();
     assert_eq!(world.condition(FAILED), format!("True RetriesExhausted: {words}"), "its owner can make another plan");
@@ -314,7 +314,8 @@ fn a_mark_that_somebody_took_off_ends_the_update_and_is_told_as_such() {
 fn an_outdated_answer_is_not_looked_at() {
     let mut world = World::updating(Some(&["can.firmware", "can.kubeadm"]));
     let call = Call { updater: name("update.kubeadm"), plan: Some(hash("q")), remaining: 1, attempts: 0 };
-    world.seen.answer = Some(Answer { call, at: world.seen.now, response: Ok(UpdateMachineResponse::done()) });
+    world.seen.answer =
+        Some(Answer { call, about: hash("a"), at: world.seen.now, response: Ok(UpdateMachineResponse::done()) });
     world.settle();
     assert_eq!(asked(&world), ["update.firmware", "update.kubeadm"]);
 }

@@ -119,7 +119,7 @@ fn answer() -> impl Strategy<Value = Answer> {
     ];
     (updater, plan, 0..3_usize, select(vec![0, 0, u32::MAX]), time(), response).prop_map(
         |(updater, plan, remaining, attempts, at, response): (_, _, _, _, _, Result<UpdateMachineResponse, String>)| {
-            Answer { call: Call { updater: name(updater), plan, remaining, attempts }, at, response }
+            Answer { call: Call { updater: name(updater), plan, remaining, attempts }, about: hash("a"), at, response }
         },
     )
 }

@@ -214,10 +214,10 @@ impl World {
     fn run(&mut self, errand: Errand) {
         let at = self.seen.now;
         match errand {
-            Errand::Ask { call, .. } => {
+            Errand::Ask { call, about, .. } => {
                 self.calls.push(call.clone());
                 let response = (self.updater)(&call);
-                self.seen.answer = Some(Answer { call, at, response });
+                self.seen.answer = Some(Answer { call, about, at, response });
             }
             Errand::Drain { .. } => self.seen.drain = Some(Drain { at, state: DrainState::Done }),
             Errand::InspectVolumes { .. } => {

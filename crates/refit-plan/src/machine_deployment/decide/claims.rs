@@ -56,6 +56,11 @@ impl<'a> Owned<'a> {
         is_to_have || self.counts.contains_key(name)
     }
 
+    /// How many machines the MachineSet has.
+    pub fn count_of(&self, set: &MachineSet) -> usize {
+        self.counts.get(set.metadata.name.as_deref().unwrap_or_default()).copied().unwrap_or_default()
+    }
+
     /// By uid of the controller: a machine that only names one of the MachineSets, or is of one that is gone, is not
     /// theirs.
     fn count(&mut self, machines: &[&'a Machine]) {

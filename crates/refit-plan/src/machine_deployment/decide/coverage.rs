@@ -2,20 +2,24 @@
 
 use std::time::Duration;
 
-use refit_api::cluster::{ContractVersionedObjectReference, MachineSet};
+use jiff::{SignedDuration, Timestamp};
+use refit_api::cluster::{ContractVersionedObjectReference, Machine, MachineSet};
 use refit_api::hooks::RawObject;
-use refit_api::policy::InPlacePolicy;
+use refit_api::owners;
+use refit_api::policy::{InPlacePolicy, PREFIX};
 use refit_api::vocabulary::annotations::{
     ACKNOWLEDGED_MOVE, DESIRED_REPLICAS, DISABLE_MACHINE_CREATE, LAST_APPLIED_CONFIGURATION, MAX_REPLICAS,
     MOVE_MACHINES_TO_MACHINESET, RECEIVE_MACHINES_FROM_MACHINESETS, REVISION, REVISION_HISTORY,
 };
-use refit_api::vocabulary::refit::annotations::{HOLD, SCAFFOLDING};
+use refit_api::vocabulary::refit::annotations::{REPLACE, REPLACE_AFTER};
 
+use super::decided::{Decided, Record, Uncovered};
 use super::pass::{New, Old, Pass};
 use super::wishes::Wishes;
 use super::{Decision, Observed, Problem};
 use crate::coverage::{
-    Accepted, ContentHash, Coverage as Answered, MAX_WORDS, MachineSetObjects, Question, QuestionError, shortened,
+    Accepted, ContentHash, Coverage as Answered, MAX_WORDS, MachineSetObjects, Question, QuestionError, is_arriving,
+    shortened,
 };
 use crate::machine_deployment::Coverage;
 use crate::reading::Read;
@@ -24,19 +28,17 @@ use crate::waiting::WaitingOn;
 /// When to ask again after an extension gave no answer, or a template was not there.
 const RETRY: Duration = Duration::from_secs(15);
 
-/// What changes on a MachineSet while its machines move, and says nothing about them.
-const PASSING: [&str; 11] = [
+/// What changes on a MachineSet while its machines move, and says nothing about them. Refit's own annotations are left out, too.
+const PASSING: [&str; 9] = [
     ACKNOWLEDGED_MOVE,
     DESIRED_REPLICAS,
     DISABLE_MACHINE_CREATE,
-    HOLD,
     LAST_APPLIED_CONFIGURATION,
     MAX_REPLICAS,
     MOVE_MACHINES_TO_MACHINESET,
     RECEIVE_MACHINES_FROM_MACHINESETS,
     REVISION,
     REVISION_HISTORY,
-    SCAFFOLDING,
 ];
 
 /// A question to extensions: can the machines of this MachineSet become those of the new one?
@@ -59,76 +61,200 @@ pub fn answer_key(mut from: MachineSetObjects, mut to: MachineSetObjects) -> Res
     Question::about_machine_set(from, to).map(|question| question.hash())
 }
 
+/// What is known of the machines of an old MachineSet, and what is to be on record about them.
+pub(super) struct Judged {
+    pub coverage: Coverage,
+    pub record: Option<String>,
+}
+
 /// The coverage of every old MachineSet, in their order. What has to be asked for it is added to the decision.
-pub(super) fn of_old(pass: &Pass<'_>, wishes: &Wishes, decision: &mut Decision) -> Vec<Coverage> {
+pub(super) fn of_old(pass: &Pass<'_>, wishes: &Wishes, decision: &mut Decision) -> Vec<Judged> {
     pass.old.iter().map(|old| of_one(pass, wishes, old, decision)).collect()
 }
 
-fn of_one(pass: &Pass<'_>, wishes: &Wishes, old: &Old<'_>, decision: &mut Decision) -> Coverage {
+fn of_one(pass: &Pass<'_>, wishes: &Wishes, old: &Old<'_>, decision: &mut Decision) -> Judged {
+    let kept = |coverage: Coverage| Judged { coverage, record: Record::text(old.set) };
     if let Err(why) = &wishes.policy {
-        return Coverage::Undecided { why: why.clone() };
+        return kept(Coverage::Undecided { why: why.clone() });
     }
     if let Some(why) = &old.not_in_place {
-        return uncovered(why.clone());
+        return kept(uncovered(why.clone()));
     }
     if wishes.view.in_place == InPlacePolicy::Never {
-        return uncovered("the policy is to replace machines".to_owned());
+        return kept(uncovered("the policy is to replace machines".to_owned()));
     }
     match &pass.new {
-        _ if !wishes.rolls() => undecided("nothing rolls out"),
-        _ if !pass.owned.has_machines(old.set) => undecided("it has no machines"),
+        _ if !wishes.rolls() => kept(undecided("nothing rolls out")),
+        _ if !pass.owned.has_machines(old.set) => kept(undecided("it has no machines")),
         // Its own name is part of the question.
-        New::ToBeCreated { .. } | New::None => undecided("the MachineSet that they would move to is not there yet"),
-        New::Existing(new) => answered(pass.observed, old.set, new, decision),
+        New::ToBeCreated { .. } | New::None => {
+            kept(undecided("the MachineSet that they would move to is not there yet"))
+        }
+        New::Existing(new) => {
+            let (coverage, key) = answered(pass.observed, old.set, new, decision);
+            let change = Change { observed: pass.observed, wishes, old: old.set, to: name_of(new) };
+            change.judge(coverage, key.as_ref(), decision)
+        }
     }
 }
 
-fn answered(observed: &Observed<'_>, old: &MachineSet, new: &MachineSet, decision: &mut Decision) -> Coverage {
-    let templates = match both_templates(observed, old, new, decision) {
+/// The change of the machines of one MachineSet to those of another.
+struct Change<'a> {
+    observed: &'a Observed<'a>,
+    wishes: &'a Wishes,
+    old: &'a MachineSet,
+    to: &'a str,
+}
+
+impl Change<'_> {
+    /// What follows from an answer and from what is on record. The key is there if extensions have answered.
+    fn judge(&self, coverage: Coverage, key: Option<&ContentHash>, decision: &mut Decision) -> Judged {
+        let before = Record::of(self.old, self.to);
+        let (coverage, record) = match (coverage, key) {
+            (Coverage::Covered, _) => (Coverage::Covered, Some(Record::in_place(self.to))),
+            (Coverage::Uncovered { why } | Coverage::Undecided { why }, Some(_)) if self.has_word() => {
+                (uncovered(format!("the user has {REPLACE} on it: {why}")), before)
+            }
+            (Coverage::Uncovered { why }, Some(key)) if self.wishes.view.in_place == InPlacePolicy::Prefer => {
+                self.lasting(why, key, before, decision)
+            }
+            // What was answered before did not last.
+            (undecided @ Coverage::Undecided { .. }, Some(_)) => (undecided, before.filter(Record::is_in_place)),
+            (coverage, _) => (coverage, before),
+        };
+        Judged { coverage, record: record.map(|record| record.encode()) }
+    }
+
+    /// Whether the user has said that for this rollout machines may be replaced.
+    fn has_word(&self) -> bool {
+        self.wishes.view.in_place == InPlacePolicy::Prefer && self.wishes.replace.as_deref() == Some(self.to)
+    }
+
+    /// Nobody covers the change, say those who are registered now. Machines are replaced for it when they have said so for long
+    /// enough, unless the rollout was decided in place.
+    fn lasting(
+        &self,
+        why: String,
+        key: &ContentHash,
+        before: Option<Record>,
+        decision: &mut Decision,
+    ) -> (Coverage, Option<Record>) {
+        let Some(registered) = &self.observed.registered else {
+            decision.requeue(RETRY);
+            return (undecided("the registered extensions are not known"), before);
+        };
+        let now = self.observed.now;
+        let since = match before.as_ref().map(|record| &record.decided) {
+            Some(Decided::InPlace) => return (self.withdrawn(&why), before),
+            Some(Decided::Uncovered(said)) if said.is_of(key, registered) => said.since,
+            Some(Decided::Uncovered(_)) | None => {
+                decision.requeue(self.wishes.replace_after);
+                let said = Uncovered::since(key, registered, now);
+                let since = said.since;
+                return (self.until(&why, since), Some(Record::uncovered(self.to, said)));
+            }
+        };
+        let passed = Duration::try_from(now.duration_since(since)).unwrap_or_default();
+        match self.wishes.replace_after.checked_sub(passed).filter(|left| !left.is_zero()) {
+            None => (uncovered(why), before),
+            Some(left) => {
+                decision.requeue(left);
+                (self.until(&why, since), before)
+            }
+        }
+    }
+
+    fn withdrawn(&self, why: &str) -> Coverage {
+        let next =
+            format!("it goes on when an extension covers it again; to replace machines, set {REPLACE}: {}", self.to);
+        Coverage::Withdrawn { why: format!("{}; {next}", shortened(why.to_owned(), MAX_WORDS / 2)) }
+    }
+
+    fn until(&self, why: &str, since: Timestamp) -> Coverage {
+        let at =
+            SignedDuration::try_from(self.wishes.replace_after).ok().and_then(|after| since.checked_add(after).ok());
+        let at = at.map_or_else(|| "some time".to_owned(), |at| at.strftime("%Y-%m-%dT%H:%M:%SZ").to_string());
+        let next = format!("machines are replaced at {at} if that is still so, by {REPLACE_AFTER}");
+        Coverage::Undecided { why: format!("{}; {next}", shortened(why.to_owned(), MAX_WORDS / 2)) }
+    }
+}
+
+/// What extensions have said, and under which key.
+fn answered(
+    observed: &Observed<'_>,
+    old: &MachineSet,
+    new: &MachineSet,
+    decision: &mut Decision,
+) -> (Coverage, Option<ContentHash>) {
+    let (from, to) = match both_templates(observed, old, new) {
         Ok(templates) => templates,
-        Err(coverage) => return coverage,
+        Err(why) => {
+            // Templates are not watched: whether it is there now is asked for.
+            decision.requeue(RETRY);
+            return (Coverage::Undecided { why }, None);
+        }
     };
-    let objects = || (templates.0.with(old.clone()), templates.1.with(new.clone()));
+    let objects = || (from.with(old.clone()), to.with(new.clone()));
     let machine_set = old.metadata.name.clone().unwrap_or_default();
-    let (from, to) = objects();
-    let key = match answer_key(from, to) {
+    let (current, desired) = objects();
+    let key = match answer_key(current, desired) {
         Ok(key) => key,
-        Err(source) => return cannot_ask(Problem::Question { machine_set, source }, decision),
+        Err(source) => return (cannot_ask(Problem::Question { machine_set, source }, decision), None),
     };
     if let Some(answered) = observed.answers.get(&key) {
-        return judge(answered, decision);
+        decision.answered.insert(machine_set, key.clone());
+        return (about_all(observed, old, judge(answered, decision)), Some(key));
     }
-    let (from, to) = objects();
-    match Question::about_machine_set(from, to) {
+    let (current, desired) = objects();
+    match Question::about_machine_set(current, desired) {
         Ok(question) => decision.ask.push(Ask { machine_set, key, question }),
-        Err(source) => return cannot_ask(Problem::Question { machine_set, source }, decision),
+        Err(source) => return (cannot_ask(Problem::Question { machine_set, source }, decision), None),
     }
-    undecided("extensions are to be asked")
+    (undecided("extensions are to be asked"), None)
 }
 
-/// The templates of both MachineSets, or what follows from it that one is not there.
+/// The templates of both MachineSets, or why they are not known. New machines could not be made without those of the new
+/// one. What the machines of the old one were made from stands on their own objects, too.
 fn both_templates<'a>(
     observed: &'a Observed<'_>,
     old: &MachineSet,
     new: &MachineSet,
-    decision: &mut Decision,
-) -> Result<(Templates<'a>, Templates<'a>), Coverage> {
-    match (Templates::of(observed, old), Templates::of(observed, new)) {
-        (Ok(old), Ok(new)) => Ok((old, new)),
-        (Err(NoTemplate::Unreadable(why)), _) | (_, Err(NoTemplate::Unreadable(why))) => {
-            decision.requeue(RETRY);
-            Err(Coverage::Undecided { why })
+) -> Result<(Templates<'a>, Templates<'a>), String> {
+    let to = Templates::of(new, |reference| match observed.template(reference) {
+        Read::Found(template) => Ok(template),
+        Read::Missing => Err(format!("{} {} does not exist", reference.kind, reference.name)),
+        Read::Unreadable(problem) => Err(problem.to_string()),
+    });
+    let from = Templates::of(old, |reference| match observed.template(reference) {
+        Read::Found(template) => Ok(template),
+        Read::Missing => observed.made_from(old, reference).map_err(|why| {
+            let what = format!("{} {} does not exist any more", reference.kind, reference.name);
+            format!("{what}, and its machines do not tell what it was: {why}")
+        }),
+        Read::Unreadable(problem) => Err(problem.to_string()),
+    });
+    Ok((from?, to?))
+}
+
+/// An answer about what machines were made from is about those that have told it. One that is still on its way to its
+/// MachineSet is something else: it is not replaced for it.
+fn about_all(observed: &Observed<'_>, old: &MachineSet, coverage: Coverage) -> Coverage {
+    let is_told = |reference| observed.template(reference).is_missing();
+    let spec = &old.spec.template.spec;
+    let references = spec.bootstrap.config_ref.iter().chain([&spec.infrastructure_ref]);
+    let Coverage::Uncovered { why } = coverage else { return coverage };
+    let uid = old.metadata.uid.as_deref().unwrap_or_default();
+    let is_odd = |machine: &&&Machine| {
+        let references = machine.metadata.owner_references.as_deref().unwrap_or_default();
+        owners::is_controlled_by_uid(references, uid) && is_arriving(machine)
+    };
+    let machines = observed.machines.all().unwrap_or_default();
+    match machines.iter().find(is_odd) {
+        Some(machine) if references.into_iter().any(is_told) => {
+            let name = crate::fleet::name(machine);
+            Coverage::Undecided { why: format!("machine {name} is not yet what the template was that is gone; {why}") }
         }
-        // New machines could not be made either. Templates are not watched: whether it is there now is asked for.
-        (_, Err(NoTemplate::Missing(what))) => {
-            decision.requeue(RETRY);
-            Err(Coverage::Undecided { why: format!("{what} does not exist") })
-        }
-        // What the machines were made from is gone: nobody covers this change, unless somebody puts it back.
-        (Err(NoTemplate::Missing(what)), _) => {
-            decision.requeue(RETRY);
-            Err(uncovered(format!("{what} does not exist any more")))
-        }
+        Some(_) | None => Coverage::Uncovered { why },
     }
 }
 
@@ -150,6 +276,10 @@ fn judge(answered: &Answered, decision: &mut Decision) -> Coverage {
     }
 }
 
+fn name_of(set: &MachineSet) -> &str {
+    set.metadata.name.as_deref().unwrap_or_default()
+}
+
 fn uncovered(why: String) -> Coverage {
     Coverage::Uncovered { why: shortened(why, MAX_WORDS) }
 }
@@ -163,7 +293,7 @@ fn lasting(set: &MachineSet) -> MachineSet {
     let mut lasting = set.clone();
     lasting.spec.replicas = None;
     if let Some(annotations) = &mut lasting.metadata.annotations {
-        annotations.retain(|key, _| !PASSING.contains(&key.as_str()));
+        annotations.retain(|key, _| !PASSING.contains(&key.as_str()) && !key.starts_with(PREFIX));
     }
     lasting
 }
@@ -174,20 +304,14 @@ struct Templates<'a> {
     bootstrap: Option<&'a RawObject>,
 }
 
-/// Why there is a template less than there should be.
-enum NoTemplate {
-    Missing(String),
-    Unreadable(String),
-}
-
 impl<'a> Templates<'a> {
-    fn of(observed: &'a Observed<'_>, set: &MachineSet) -> Result<Self, NoTemplate> {
+    fn of(
+        set: &MachineSet,
+        find: impl Fn(&ContractVersionedObjectReference) -> Result<&'a RawObject, String>,
+    ) -> Result<Self, String> {
         let spec = &set.spec.template.spec;
         let bootstrap = spec.bootstrap.config_ref.as_ref();
-        Ok(Self {
-            infrastructure: found(observed, &spec.infrastructure_ref)?,
-            bootstrap: bootstrap.map(|reference| found(observed, reference)).transpose()?,
-        })
+        Ok(Self { infrastructure: find(&spec.infrastructure_ref)?, bootstrap: bootstrap.map(find).transpose()? })
     }
 
     fn with(&self, machine_set: MachineSet) -> MachineSetObjects {
@@ -196,16 +320,5 @@ impl<'a> Templates<'a> {
             infrastructure_machine_template: self.infrastructure.clone(),
             bootstrap_config_template: self.bootstrap.cloned(),
         }
-    }
-}
-
-fn found<'a>(
-    observed: &'a Observed<'_>,
-    reference: &ContractVersionedObjectReference,
-) -> Result<&'a RawObject, NoTemplate> {
-    match observed.template(reference) {
-        Read::Found(template) => Ok(template),
-        Read::Missing => Err(NoTemplate::Missing(format!("{} {}", reference.kind, reference.name))),
-        Read::Unreadable(problem) => Err(NoTemplate::Unreadable(problem.to_string())),
     }
 }

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::Timestamp;
-use refit_api::cluster::MachineSet;
+use refit_api::cluster::{MachineDeployment, MachineSet};
 use refit_api::naming::{RandomSuffix, machine_set_name};
 
 use super::Observed;
@@ -41,7 +41,8 @@ pub(super) struct Old<'a> {
 
 impl<'a> Pass<'a> {
     pub fn new(observed: &'a Observed<'a>, owned: &'a Owned<'a>) -> Self {
-        let candidates: Vec<Candidate> = owned.machine_sets.iter().map(|set| candidate(observed, set)).collect();
+        let candidates: Vec<Candidate> =
+            owned.machine_sets.iter().map(|set| candidate(observed.deployment, set)).collect();
         let Selection { new, old } = select(&candidates, rollout_after(observed), observed.now);
         let differences = differences(owned, &candidates, &old);
         let old = old.into_iter();
@@ -69,12 +70,24 @@ impl New<'_> {
     }
 }
 
-fn candidate(observed: &Observed<'_>, set: &MachineSet) -> Candidate {
+/// The MachineSet that machines are to belong to, of those that a MachineDeployment owns. Nothing: it is to be made.
+pub fn wanted<'a>(
+    deployment: &MachineDeployment,
+    machine_sets: &[&'a MachineSet],
+    now: Timestamp,
+) -> Option<&'a MachineSet> {
+    let candidates: Vec<Candidate> = machine_sets.iter().map(|set| candidate(deployment, set)).collect();
+    let after = deployment.spec.rollout.after.as_ref().map(|after| after.0);
+    select(&candidates, after, now).new.ok().map(|index| machine_sets[index])
+}
+
+fn candidate(deployment: &MachineDeployment, set: &MachineSet) -> Candidate {
     Candidate {
         name: set.metadata.name.clone().unwrap_or_default(),
         created: created(set),
         spec_replicas: set.spec.replicas.unwrap_or_default(),
-        difference: compare_templates(&set.spec.template, &observed.deployment.spec.template),
+        is_going: set.metadata.deletion_timestamp.is_some(),
+        difference: compare_templates(&set.spec.template, &deployment.spec.template),
     }
 }
 

@@ -1,18 +1,22 @@
 //! What is told of a MachineDeployment: its status, and what people should hear of.
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
-use refit_api::cluster::{MachineDeploymentStatus, MachineSet};
+use jiff::Timestamp;
+use refit_api::cluster::{MachineDeployment, MachineDeploymentStatus, MachineSet};
 use refit_api::conditions::{self, NewCondition, PausedBy};
+use refit_api::vocabulary::refit::condition_types::ROLLOUT_BLOCKED;
 
 use super::pass::Pass;
 use super::wishes::strategy;
 use super::{Decision, Observed};
 use crate::effect::{Effect, Target};
+use crate::fleet;
 use crate::machine_deployment::Strategy;
 use crate::machine_deployment::status::{self, Fleet, is_complete};
 use crate::status_patch::status_patch;
-use crate::waiting;
+use crate::waiting::{self, WaitingOn};
 
 /// Of a MachineDeployment that is left alone, only that is told.
 pub(super) fn paused(observed: &Observed<'_>, by: PausedBy, decision: &mut Decision) {
@@ -23,7 +27,10 @@ pub(super) fn paused(observed: &Observed<'_>, by: PausedBy, decision: &mut Decis
 
 /// A list failed. Whether a rollout is blocked is not known better than before.
 pub(super) fn unknown(observed: &Observed<'_>, decision: &mut Decision) {
-    if let Some(status) = status(observed, Fleet::Unknown, None, &BTreeMap::new(), decision) {
+    if let Some(mut status) = status(observed, Fleet::Unknown, None, &BTreeMap::new(), decision) {
+        if !conditions::is_true(&status.conditions, ROLLOUT_BLOCKED) {
+            set(observed, &mut status, waiting::blocked(&decision.plan.waiting_on, |_| None));
+        }
         push(observed, &status, decision);
     }
 }
@@ -39,12 +46,36 @@ pub(super) fn counted(pass: &Pass<'_>, decision: &mut Decision) {
 pub(super) fn rollout(pass: &Pass<'_>, decision: &mut Decision) -> bool {
     let Some(mut status) = status_of(pass, decision) else { return false };
     let deployment = pass.observed.deployment;
-    let blocked = waiting::blocked(&decision.plan.waiting_on);
+    let blocked = blocked(pass, decision);
     let event = waiting::blocked_event(Target::of(deployment), &blocked, &deployment.status.conditions);
     set(pass.observed, &mut status, blocked);
     push(pass.observed, &status, decision);
     decision.reports.extend(event.map(Effect::Emit));
     is_complete(deployment, &status)
+}
+
+/// What the rollout waits for: by this decision, by the last ones about its MachineSets, and by the last writes.
+fn blocked(pass: &Pass<'_>, decision: &mut Decision) -> NewCondition {
+    let all = [decision.plan.waiting_on.as_slice(), pass.observed.told].concat();
+    if all.iter().any(|reason| !reason.machines().is_empty()) {
+        // What keeps a machine is told when it lasts, and may be something else by then.
+        decision.requeue(Duration::from_secs(fleet::KEPT_SECONDS.unsigned_abs()));
+    }
+    let machines = pass.observed.machines.all().unwrap_or_default();
+    let place = |name: &str| machines.binary_search_by(|machine| fleet::name(machine).cmp(name)).ok();
+    let named = |name: &str| place(name).map(|place| machines[place]);
+    waiting::blocked(&all, |name| fleet::kept(named(name)?, pass.observed.now))
+}
+
+/// The Cluster that a MachineDeployment names is not there, so that nothing is decided about it.
+pub(super) fn without_cluster(deployment: &MachineDeployment, now: Timestamp) -> Vec<Effect> {
+    let what = format!("spec.clusterName: Cluster {} does not exist", deployment.spec.cluster_name);
+    let blocked = waiting::blocked(&[WaitingOn::InvalidSpec { what }], |_| None);
+    let event = waiting::blocked_event(Target::of(deployment), &blocked, &deployment.status.conditions);
+    let mut status = deployment.status.clone();
+    conditions::set(&mut status.conditions, blocked, deployment.metadata.generation, now);
+    let report = status_patch(deployment, &deployment.status, &status);
+    report.into_iter().chain(event.map(Effect::Emit)).collect()
 }
 
 fn status_of(pass: &Pass<'_>, decision: &mut Decision) -> Option<MachineDeploymentStatus> {

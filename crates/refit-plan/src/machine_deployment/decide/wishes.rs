@@ -1,8 +1,11 @@
 //! What users ask for.
 
+use std::time::Duration;
+
 use refit_api::cluster::MachineDeploymentRolloutStrategy;
 use refit_api::int_or_percent::AmountError;
-use refit_api::policy::InPlacePolicy;
+use refit_api::policy::{DEFAULT_REPLACE_AFTER, InPlacePolicy};
+use refit_api::vocabulary::refit::annotations::REPLACE;
 
 use super::{Observed, Problem};
 use crate::machine_deployment::{DeploymentView, Strategy};
@@ -13,6 +16,10 @@ pub(super) struct Wishes {
     pub view: DeploymentView,
     /// Whether the annotations that set the policy can be read. If not, nothing rolls out.
     pub policy: Result<(), String>,
+    /// How long extensions must leave a change uncovered before machines are replaced for it.
+    pub replace_after: Duration,
+    /// The MachineSet for which the user has given his word that machines may be replaced.
+    pub replace: Option<String>,
 }
 
 impl Wishes {
@@ -30,12 +37,19 @@ impl Wishes {
         let (in_place, keep_originals) = policy.as_ref().copied().unwrap_or((InPlacePolicy::Require, true));
         let paused = spec.paused == Some(true);
         let view = DeploymentView { replicas, strategy, in_place, keep_originals, paused };
-        Ok(Self { view, policy: policy.map(|_| ()) })
+        let replace_after = policy::replace_after(observed.deployment, observed.cluster);
+        let replace = observed.deployment.metadata.annotations.as_ref().and_then(|all| all.get(REPLACE)).cloned();
+        Ok(Self {
+            view,
+            policy: policy.map(|_| ()),
+            replace_after: replace_after.unwrap_or(DEFAULT_REPLACE_AFTER),
+            replace,
+        })
     }
 
     /// Whether a change of the template reaches machines without the user's doing.
     pub fn rolls(&self) -> bool {
-        !self.view.paused && matches!(self.view.strategy, Strategy::RollingUpdate(_))
+        !self.view.paused && self.view.strategy.rolls()
     }
 }
 

@@ -1,31 +1,51 @@
 //! From a plan to writes.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use refit_api::cluster::MachineSet;
 use refit_api::vocabulary::annotations::{REVISION, REVISION_HISTORY};
+use refit_api::vocabulary::refit::annotations::{DECIDED, SCAFFOLDING};
 use refit_api::vocabulary::refit::events::{ROLLOUT_COMPLETED, ROLLOUT_STARTED};
 use serde_json::json;
 
-use super::Decision;
 use super::pass::{New, Pass};
 use super::wishes::Wishes;
+use super::{Decision, record};
 use crate::effect::{Effect, Event, Part, Patch, Target};
+use crate::fleet;
 use crate::machine_deployment::machine_sets::{self, Base, Decided, Intent, delete_drained, show_revision};
 use crate::machine_deployment::{MachineSetPlan, Plan, Revision, next_revision};
 
-/// Writes what the plan says: the MachineSets, their number on the MachineDeployment, and, last of all, that the
+/// What is to be on record of what was decided.
+pub(super) struct Records<'a> {
+    /// For people, in the MachineRollout.
+    pub verdict: record::Verdict<'a>,
+    /// For the next pass, on each old MachineSet, in their order.
+    pub decided: Vec<Option<String>>,
+}
+
+/// Writes what the plan says: the record of the rollout, the MachineSets, their number on the MachineDeployment, and, last of all, that the
 /// generation was dealt with. Of a complete rollout, MachineSets without machines go.
-pub(super) fn decide(pass: &Pass<'_>, wishes: &Wishes, plan: &Plan, is_complete: bool, decision: &mut Decision) {
+pub(super) fn decide(
+    pass: &Pass<'_>,
+    wishes: &Wishes,
+    plan: &Plan,
+    records: &Records<'_>,
+    is_complete: bool,
+    decision: &mut Decision,
+) {
     let deployment = pass.observed.deployment;
     let revision = revision(pass, decision);
+    let record = revision.as_ref().map(|revision| record::write(pass, wishes, &records.verdict, revision, decision));
+    decision.plan.effects.extend(record.unwrap_or_default());
     let max_surge = wishes.view.strategy.max_surge();
+    decision.plan.effects.extend(are_wanted(pass, plan));
     let new = new(pass, plan, revision.as_ref(), max_surge);
-    match machine_sets::write(deployment, new.as_ref(), &old(pass, plan, max_surge)) {
+    match machine_sets::write(deployment, new.as_ref(), &old(pass, plan, &records.decided, max_surge)) {
         Ok(effects) => decision.plan.effects.extend(effects),
         Err(problem) => return decision.fail(problem.into()),
     }
-    decision.plan.effects.extend(started(pass));
+    decision.plan.effects.extend(started(pass, revision.as_ref()));
     decision.plan.effects.extend(show_revision(deployment, revision.as_ref()));
     if is_complete {
         let old: Vec<_> = pass.old.iter().map(|old| old.set).collect();
@@ -44,6 +64,20 @@ pub(super) fn decide(pass: &Pass<'_>, wishes: &Wishes, plan: &Plan, is_complete:
     }
 }
 
+/// Takes the mark off machines that a rollout has made and that are among those wanted by now. Without it they are taken for
+/// machines that were there first, which is right.
+fn are_wanted(pass: &Pass<'_>, plan: &Plan) -> Vec<Effect> {
+    if plan.wanted.is_empty() {
+        return Vec::new();
+    }
+    let names: BTreeSet<&str> = plan.wanted.iter().map(String::as_str).collect();
+    let machines = pass.observed.machines.all().unwrap_or_default();
+    let marked =
+        machines.iter().filter(|machine| names.contains(fleet::name(machine)) && fleet::is_scaffolding(machine));
+    let merge = || json!({ "metadata": { "annotations": { SCAFFOLDING: null } } });
+    marked.map(|machine| Effect::Patch(Patch::object(Target::of(*machine), merge()))).collect()
+}
+
 fn new<'a>(pass: &Pass<'a>, plan: &Plan, revision: Option<&Revision>, max_surge: i32) -> Option<Decided<'a>> {
     let (base, name) = match &pass.new {
         New::Existing(set) => (Base::Existing(set), name_of(set)),
@@ -54,12 +88,15 @@ fn new<'a>(pass: &Pass<'a>, plan: &Plan, revision: Option<&Revision>, max_surge:
     Some(Decided { base, intent: Intent { revision: revision.cloned(), ..intent(planned, max_surge) } })
 }
 
-/// In the order of the plan.
-fn old<'a>(pass: &Pass<'a>, plan: &Plan, max_surge: i32) -> Vec<Decided<'a>> {
-    let sets: BTreeMap<&str, &MachineSet> = pass.old.iter().map(|old| (name_of(old.set), old.set)).collect();
+/// In the order of the plan. What was decided about the machines of each is written with the orders that follow from it.
+fn old<'a>(pass: &Pass<'a>, plan: &Plan, records: &[Option<String>], max_surge: i32) -> Vec<Decided<'a>> {
+    let sets = pass.old.iter().zip(records).map(|(old, record)| (name_of(old.set), (old.set, record)));
+    let sets: BTreeMap<&str, (&MachineSet, &Option<String>)> = sets.collect();
     let decided = |planned: &MachineSetPlan| {
-        let set = sets.get(planned.name.as_str())?;
-        Some(Decided { base: Base::Existing(set), intent: intent(planned, max_surge) })
+        let (set, record) = sets.get(planned.name.as_str())?;
+        let mut intent = intent(planned, max_surge);
+        intent.annotations.extend(record.iter().map(|record| (DECIDED.to_owned(), record.clone())));
+        Some(Decided { base: Base::Existing(set), intent })
     };
     plan.machine_sets.iter().filter_map(decided).collect()
 }
@@ -93,13 +130,19 @@ fn revision(pass: &Pass<'_>, decision: &mut Decision) -> Option<Revision> {
     }
 }
 
-/// Tells that machines are going to change, and why.
-fn started(pass: &Pass<'_>) -> Option<Effect> {
-    let New::ToBeCreated { name, why, .. } = &pass.new else { return None };
+/// Tells that machines are going to change, and why: their MachineSet is made now, or gets the number of this rollout.
+fn started(pass: &Pass<'_>, revision: Option<&Revision>) -> Option<Effect> {
+    let number = revision?.number.to_string();
+    let message = match &pass.new {
+        New::ToBeCreated { name, why, .. } => format!("Rolling out to MachineSet {name}: {why}"),
+        New::Existing(set) if set.metadata.annotations.as_ref()?.get(REVISION) != Some(&number) => {
+            format!("Rolling out to MachineSet {}: it has the wanted template again", name_of(set))
+        }
+        New::Existing(_) | New::None => return None,
+    };
     let is_rollout = pass.old.iter().any(|old| pass.owned.has_machines(old.set));
-    let message = || format!("Rolling out to MachineSet {name}: {why}");
     let about = Target::of(pass.observed.deployment);
-    is_rollout.then(|| Effect::Emit(Event::normal(about, ROLLOUT_STARTED, message())))
+    is_rollout.then(|| Effect::Emit(Event::normal(about, ROLLOUT_STARTED, message)))
 }
 
 /// Tells that a rollout is over: its machines are there and available, and what they were before is gone. That

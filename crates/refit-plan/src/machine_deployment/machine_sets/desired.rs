@@ -9,12 +9,13 @@ use refit_api::vocabulary::annotations::{
     MAX_REPLICAS, MOVE_MACHINES_TO_MACHINESET, RECEIVE_MACHINES_FROM_MACHINESETS, REVISION, REVISION_HISTORY,
 };
 use refit_api::vocabulary::labels::{DEPLOYMENT_NAME, MACHINE_TEMPLATE_HASH};
+use refit_api::vocabulary::refit::annotations::{HOLD, KEEP_AT_LEAST, REPLACED, SCAFFOLDING, SCALED_DOWN, SURGE};
 
 use super::{Base, Decided, Intent, MachineSetError, name};
 use crate::ownership;
 
 /// Annotations of a MachineDeployment that are not its MachineSets'.
-const NOT_COPIED: [&str; 9] = [
+const NOT_COPIED: [&str; 15] = [
     LAST_APPLIED_CONFIGURATION,
     REVISION,
     REVISION_HISTORY,
@@ -25,6 +26,12 @@ const NOT_COPIED: [&str; 9] = [
     MOVE_MACHINES_TO_MACHINESET,
     RECEIVE_MACHINES_FROM_MACHINESETS,
     ACKNOWLEDGED_MOVE,
+    HOLD,
+    SCAFFOLDING,
+    SURGE,
+    SCALED_DOWN,
+    REPLACED,
+    KEEP_AT_LEAST,
 ];
 
 /// The whole intent of an apply. What others write, such as the status, is not in it.

@@ -1,7 +1,10 @@
 //! Keep-originals and `Require`.
 
+use refit_api::name_set::NameSet;
+
 use super::*;
 use crate::handover::Scaffolding;
+use crate::waiting::WaitingOn;
 
 fn keeping(replicas: i32, max_surge: i32, max_unavailable: i32) -> Setup {
     rolling(replicas, max_surge, max_unavailable).with(|deployment| deployment.keep_originals = true)
@@ -54,7 +57,8 @@ fn scaffolding_gets_its_name_when_it_exists() {
             .machines("ms1", "m1 m2 m3")
     };
     assert_eq!(scaffolding(&requested("ms2 1/0", ""), "ms2"), Some(Scaffolding::Requested));
-    assert_eq!(scaffolding(&requested("ms2 1/1", "m4"), "ms2"), named("m4"));
+    assert_eq!(scaffolding(&requested("ms2 1/1", "m4+"), "ms2"), named("m4"));
+    assert_eq!(scaffolding(&requested("ms2 1/1", "m4"), "ms2"), None, "nothing says that m4 is it");
 }
 
 #[test]
@@ -127,7 +131,7 @@ fn scaffolding_stays_what_it_is_when_the_template_changes() {
 fn scaffolding_that_the_user_deletes_is_made_again() {
     let setup = keeping(3, 1, 0)
         .new_set("ms2 2/2")
-        .machines("ms2", "m1 m5")
+        .machines("ms2", "m1 m5+")
         .handover("ms2", |handover| handover.scaffolding = named("m4"))
         .covered("ms1 2/2")
         .machines("ms1", "m2 m3");
@@ -199,4 +203,75 @@ fn a_machine_whose_update_failed_stays_while_the_same_is_wanted() {
     let setup = rolling(3, 0, 1).with(|deployment| deployment.keep_originals = true);
     let setup = setup.new_set("ms2 1/1 available 0").machines("ms2", "m1#");
     setup.covered("ms1 2/2").machines("ms1", "m2 m3").check("ms1 2, ms2 1");
+}
+
+/// Nobody has taken a machine back, and no machine says that a rollout made it: whichever goes may be the wrong one.
+#[test]
+fn a_machine_that_nobody_can_explain_costs_no_other() {
+    let four = |before: i32| {
+        let setup = keeping(3, 1, 1).new_set("ms2 1/1").machines("ms2", "m4");
+        setup.covered("ms1 3/3").machines("ms1", "m1 m2 m3").wanted_before(before)
+    };
+    let unexplained = four(3);
+    unexplained.check("ms1 1, ms2 1");
+    unexplained.check_moves("ms1");
+    let waiting = plan(&unexplained.0).waiting_on;
+    assert!(waiting.contains(&WaitingOn::Surplus { machines: 4, wanted: 3 }), "{waiting:?}");
+    // The user wanted four, and has taken one back.
+    let scaled_down = four(4);
+    scaled_down.check("ms1 2, ms2 1");
+    scaled_down.check_moves("");
+    assert_eq!(scaled_down.plan()["ms1"].handover.scaled_down, 1);
+    // The order stands until it is carried out, also when others say by now how many are wanted.
+    let ordered = four(3).handover("ms1", |handover| handover.scaled_down = 1);
+    ordered.check_moves("");
+    assert_eq!(ordered.plan()["ms1"].handover.scaled_down, 1);
+}
+
+/// A rollout that replaces machines marks what it makes, so that it is known what to give up when originals are to stay.
+#[test]
+fn what_a_replacing_rollout_makes_is_marked_and_then_wanted() {
+    let setup = |machines: &str, old: &str| {
+        let setup = rolling(3, 1, 0).with(|deployment| deployment.in_place = InPlacePolicy::Never);
+        let count = machines.split_whitespace().count();
+        let setup = setup.new_set(&format!("ms2 {count}/{count}")).machines("ms2", machines);
+        let count = old.split_whitespace().count();
+        setup.uncovered(&format!("ms1 {count}/{count}")).machines("ms1", old)
+    };
+    let first = setup("", "m1 m2 m3");
+    first.check("ms1 3, ms2 1");
+    assert!(first.plan()["ms2"].handover.surge);
+    assert_eq!(plan(&setup("m4+", "m2 m3").0).wanted, ["m4"], "one of those wanted by now");
+    assert_eq!(plan(&setup("m4+", "m1 m2 m3").0).wanted, [""; 0]);
+    let changed = setup("m4+ m5+", "m2 m3").with(|deployment| deployment.in_place = InPlacePolicy::Require);
+    // Nothing that was there first moves, and the one that is too many goes.
+    changed.check("ms1 2, ms2 1");
+    assert_eq!(scaffolding(&changed, "ms2"), named("m5"));
+}
+
+/// Whoever replaces the machine does not make room for the next update that fails.
+#[test]
+fn a_failure_on_record_stops_the_rollout_although_its_machine_is_gone() {
+    let check = |policy: InPlacePolicy, keep: bool, limits: (i32, i32), lost: &str, expected: &str| {
+        let setup = rolling(4, limits.0, limits.1).with(|deployment| {
+            deployment.in_place = policy;
+            deployment.keep_originals = keep;
+        });
+        let setup = setup.new_set("ms2 1/1").machines("ms2", "m9");
+        let mut setup = setup.covered("ms1 3/3").machines("ms1", "m2 m3 m4");
+        setup.0.new.as_mut().unwrap().failed_updates = NameSet::parse(lost);
+        setup.check(expected);
+        let is_told = |it: &WaitingOn| matches!(it, WaitingOn::FailuresOnRecord { .. }) && it.is_blocked();
+        assert_eq!(plan(&setup.0).waiting_on.iter().any(is_told), expected == "ms1 3, ms2 1", "{policy} {lost}");
+    };
+    use InPlacePolicy::{Prefer, Require};
+    for (policy, keep) in [(Require, true), (Prefer, true), (Prefer, false)] {
+        check(policy, keep, (0, 1), "", "ms1 2, ms2 1");
+        check(policy, keep, (0, 1), "m1", "ms1 3, ms2 1");
+        check(policy, keep, (0, 1), "m9", "ms1 2, ms2 1");
+        check(policy, keep, (0, 2), "m1", "ms1 2, ms2 1");
+        check(policy, keep, (0, 2), "m0,m1", "ms1 3, ms2 1");
+    }
+    check(Require, true, (1, 0), "", "ms1 3, ms2 2");
+    check(Require, true, (1, 0), "m1", "ms1 3, ms2 1");
 }

@@ -69,3 +69,17 @@ fn the_oldest_with_an_unavailable_machine_is_given_up() {
         .uncovered("ms2 1/1 available 0");
     setup.check("ms1 1, ms2 0, ms3 2, ms4 1");
 }
+
+/// The failed one is of the new MachineSet, and those of old ones would go first.
+#[test]
+fn a_user_who_wants_fewer_machines_loses_those_whose_update_failed() {
+    let setup = |replicas: i32| {
+        let setup = rolling(replicas, 0, 1).with(|deployment| deployment.in_place = InPlacePolicy::Require);
+        let setup = setup.new_set("ms2 1/1 available 0").covered("ms1 2/2");
+        setup.machines("ms2", "m1#").machines("ms1", "m2 m3").wanted_before(3)
+    };
+    setup(2).check("ms1 2, ms2 0");
+    setup(1).check("ms1 1, ms2 0");
+    assert_eq!(setup(2).plan()["ms2"].handover.scaled_down, 1, "it is the user who has taken it back");
+    assert_eq!(setup(2).plan()["ms1"].handover.scaled_down, 0);
+}

@@ -21,7 +21,9 @@ fn nothing_is_waited_for_when_machines_move_or_all_is_done() {
 #[test]
 fn a_blocked_machine_set_is_named_with_the_reason() {
     let setup = require(rolling(3, 1, 0)).new_set("ms2 0/0").uncovered("ms1 3/3");
-    check(&setup, &["ms1 cannot be updated in place and must not be replaced: a file changes"]);
+    let way_out = "take the change back, or allow another policy by refit.dev/in-place";
+    let why = format!("ms1 cannot be updated in place and must not be replaced: a file changes; {way_out}");
+    check(&setup, &[&why]);
     let setup = rolling(3, 1, 0).new_set("ms2 0/0").undecided("ms1 3/3");
     check(&setup, &["it is not known yet whether ms1 can be updated in place: the extension is down"]);
 }
@@ -53,4 +55,27 @@ fn failed_updates_are_named_even_if_no_machine_is_left_to_wait() {
     check(&setup, &[]);
     setup.0.machines[0].update_failed = true;
     check(&setup, &["the update of machine m1 failed for good and uses up the budget"]);
+}
+
+/// Whether others wait, move or are done: somebody has to act.
+#[test]
+fn an_extension_that_is_gone_is_named_with_the_ways_out() {
+    let words = "the update of machine m1 waits for extension memory, which is not registered any more: register it again \
+                 under this name, or change the template, forward or back, so that another extension changes spec.memory";
+    let alone = rolling(1, 0, 1).new_set("ms2 1/1 available 0").covered("ms1 0/0").machines("ms2", "m1?");
+    check(&alone, &[words]);
+    let waiting = rolling(3, 0, 1).new_set("ms2 1/1 available 0").covered("ms1 2/2").machines("ms2", "m1?");
+    check(&waiting, &[words, "waiting for the update of machine m1"]);
+    let moving = rolling(3, 0, 2).new_set("ms2 1/1 available 0").covered("ms1 2/2").machines("ms2", "m1?");
+    check(&moving, &[words]);
+}
+
+/// What it was to become is not wanted any more, so that it becomes something else: first, as it is unavailable already.
+#[test]
+fn a_machine_whose_extension_is_gone_takes_another_target() {
+    let setup = require(rolling(2, 0, 1)).new_set("ms2 1/1").covered("ms1 1/1 available 0").machines("ms2", "m2");
+    let setup = setup.machines("ms1", "m1?");
+    let decided = plan(&setup.0);
+    let old = decided.machine_sets.iter().find(|set| set.name == "ms1").expect("it must be planned");
+    assert_eq!((old.replicas, old.handover.move_to.as_deref()), (0, Some("ms2")));
 }

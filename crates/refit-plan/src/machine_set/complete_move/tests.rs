@@ -2,8 +2,9 @@ use refit_api::cluster::Machine;
 use serde_json::{Value, json};
 
 use super::*;
+use crate::machine::progress::Progress;
 use crate::reading::Read;
-use crate::testing::{Store, machine_of, machine_set, template};
+use crate::testing::{CREATED, Store, at, machine_of, machine_set, template};
 
 /// The MachineSet `new`, whose machines are larger and newer.
 fn new_set() -> MachineSet {
@@ -49,7 +50,7 @@ fn pass(store: &Store) -> Result<Vec<Effect>, CompleteError> {
     let read = |kind: &str| store.get(kind, "m").map_or(Read::Missing, Read::Found);
     let (infrastructure, bootstrap) = (read("Host"), read("Boot"));
     let parts = MachineParts { machine: &machine, infrastructure: &infrastructure, bootstrap: Some(&bootstrap) };
-    complete_move(&new_set(), templates, parts)
+    complete_move(&new_set(), templates, parts, at(CREATED))
 }
 
 #[test]
@@ -94,7 +95,9 @@ fn a_completed_move_has_the_specs_of_the_new_machine_set() {
 fn the_mark_of_the_move_goes_with_the_mark_for_the_hook() {
     let effects = pass(&world()).expect("it must be completed");
     let Effect::Patch(patch) = &effects[2] else { panic!("it must be a patch") };
-    let annotations = json!({ PENDING_ACKNOWLEDGE_MOVE: null, PENDING_HOOKS: "UpdateMachine" });
+    let progress = Progress::handed_over(None, at(CREATED)).encode();
+    let annotations =
+        json!({ PENDING_ACKNOWLEDGE_MOVE: null, PENDING_HOOKS: "UpdateMachine", UPDATE_PROGRESS: progress });
     let spec = json!({ "version": "v1.32.0", "failureDomain": "fd2" });
     assert_eq!(patch.merge, json!({ "metadata": { "annotations": annotations }, "spec": spec }));
     assert_eq!(patch.target.uid.as_deref(), Some("uid-m"));
@@ -199,6 +202,6 @@ fn bootstrap_on_one_side_only_is_told_in_words() {
     let config = Read::Found(object("Boot", json!({})));
     let parts = MachineParts { machine: &machine, infrastructure: &found, bootstrap: Some(&config) };
     let templates = Templates { infrastructure: &host, bootstrap: None };
-    let error = rehearsal(&set, templates, parts).expect_err("it must be refused");
+    let error = writes(&set, templates, parts).expect_err("it must be refused");
     assert_eq!(error.to_string(), "MachineSet new has no bootstrap template, although its Machine has a configuration");
 }

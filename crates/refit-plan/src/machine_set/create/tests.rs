@@ -40,7 +40,7 @@ fn pass(set: &MachineSet, store: &Store, random: u64) -> Vec<Effect> {
     }
     effects.extend(orphans.delete.clone());
     for unfinished in &orphans.unfinished {
-        effects.extend(finish(set, templates, unfinished).expect("it must be finished"));
+        effects.extend(finish(set, templates, unfinished, Purpose::Wanted).expect("it must be finished"));
     }
     for number in orphans.unfinished.len()..missing {
         let suffix = RandomSuffix::from_random(random + number as u64);

@@ -11,7 +11,7 @@ use super::draft::Draft;
 use super::problem::Problem;
 use super::remediation::preflight_of;
 use crate::effect::Target;
-use crate::machine_set::create::{Templates, finish};
+use crate::machine_set::create::{Purpose, Templates, finish};
 use crate::machine_set::objects::{ObjectError, machine_name};
 use crate::machine_set::orphans::Unfinished;
 use crate::reading::Listed;
@@ -24,8 +24,8 @@ pub const CREATIONS_PER_PASS: usize = 50;
 /// When checks that failed are made again.
 const PREFLIGHT_RETRY: Duration = Duration::from_secs(15);
 
-/// Creates missing Machines, those first whose creation was interrupted.
-pub(super) fn decide(draft: &mut Draft<'_>, missing: usize, unfinished: &[Unfinished]) {
+/// Creates missing Machines, those first whose creation was interrupted. The last of them are scaffolding, and say so.
+pub(super) fn decide(draft: &mut Draft<'_>, missing: usize, scaffolding: usize, unfinished: &[Unfinished]) {
     let templates = match draft.observed.templates.found(draft.set()) {
         Ok(templates) => templates,
         Err(error) => return draft.missing(error),
@@ -36,7 +36,8 @@ pub(super) fn decide(draft: &mut Draft<'_>, missing: usize, unfinished: &[Unfini
         draft.wait(WaitingOn::Preflight { problems });
         return draft.requeue(PREFLIGHT_RETRY);
     }
-    match creations(draft, missing, unfinished).and_then(|creations| create(draft, templates, &creations)) {
+    let staying = missing.saturating_sub(scaffolding);
+    match creations(draft, missing, unfinished).and_then(|creations| create(draft, templates, &creations, staying)) {
         Ok(created) if (1..missing).contains(&created) => draft.requeue(Duration::ZERO),
         Ok(_) => {}
         Err(error) => draft.problem(Problem::Create(error.into())),
@@ -61,9 +62,15 @@ fn creations(draft: &Draft<'_>, missing: usize, unfinished: &[Unfinished]) -> Re
     Ok(creations)
 }
 
-fn create(draft: &mut Draft<'_>, templates: Templates<'_>, creations: &[Unfinished]) -> Result<usize, ObjectError> {
-    for creation in creations {
-        let effects = finish(draft.set(), templates, creation)?;
+fn create(
+    draft: &mut Draft<'_>,
+    templates: Templates<'_>,
+    creations: &[Unfinished],
+    staying: usize,
+) -> Result<usize, ObjectError> {
+    for (number, creation) in creations.iter().enumerate() {
+        let purpose = if number < staying { Purpose::Wanted } else { Purpose::Scaffolding };
+        let effects = finish(draft.set(), templates, creation, purpose)?;
         draft.task(Task { about: format!("Machine {}", creation.name), effects });
     }
     Ok(creations.len())

@@ -4,8 +4,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use refit_api::cluster::MachineSet;
+use refit_api::conditions::NewCondition;
+use refit_api::name_set::NameSet;
 
 use super::decision::{Decision, Task};
+use super::failures;
 use super::observed::{Observed, ObservedMachine};
 use super::problem::Problem;
 use crate::effect::Effect;
@@ -26,8 +29,12 @@ pub(super) struct Draft<'a> {
     pub blockers: Vec<String>,
     /// The kinds of templates that are not there, bootstrap first.
     pub missing_templates: Vec<&'a str>,
-    /// Machines that are being updated and have time left: bad health is to be expected of them.
-    pub exempt: BTreeSet<String>,
+    /// Machines that somebody wants to be replaced and that are not, with what is said of them.
+    pub spared: BTreeMap<String, NewCondition>,
+    /// Machines whose update is on record as failed.
+    pub recorded: NameSet,
+    /// Machines whose update counts as failed because they are to be replaced in the middle of it.
+    pub to_record: BTreeSet<String>,
     /// Machines that a task of this pass is about.
     written: BTreeSet<String>,
     /// Machines that a task of this pass deletes.
@@ -47,7 +54,9 @@ impl<'a> Draft<'a> {
             is_outgoing: false,
             blockers: Vec::new(),
             missing_templates: Vec::new(),
-            exempt: BTreeSet::new(),
+            spared: BTreeMap::new(),
+            recorded: failures::recorded(&observed.machine_set),
+            to_record: BTreeSet::new(),
             written: BTreeSet::new(),
             deleted: BTreeSet::new(),
             places: BTreeMap::new(),

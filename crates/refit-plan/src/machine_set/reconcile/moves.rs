@@ -11,9 +11,11 @@ use super::observed::{MoveTarget, ObservedMachine};
 use super::problem::Problem;
 use crate::coverage::Accepted;
 use crate::coverage::FrozenPlan;
+use crate::fleet;
 use crate::machine_set::create::Templates;
 use crate::machine_set::objects::name_of;
 use crate::machine_set::preflight::{Checks, preflight_move};
+use crate::machine_set::refusal::MoveRefusal;
 use crate::machine_set::start_move::{Move, NotMoved, Outcome, Rehearsal, Rehearsed, handover_of};
 use crate::reading::NotFound;
 use crate::waiting::WaitingOn;
@@ -35,7 +37,15 @@ struct Way<'a> {
     blockers: Vec<String>,
 }
 
-impl Way<'_> {
+impl<'a> Way<'a> {
+    fn moving<'b>(&self, draft: &Draft<'b>, found: &'b ObservedMachine) -> Move<'b>
+    where
+        'a: 'b,
+    {
+        let Way { to, templates, plan, .. } = *self;
+        Move { from: draft.set(), to, templates, parts: found.parts(), plan }
+    }
+
     /// Whether the machine would get a version that it must not have yet.
     fn is_closed_to(&self, found: &ObservedMachine) -> bool {
         !self.blockers.is_empty() && found.machine.spec.version != self.to.spec.template.spec.version
@@ -46,23 +56,92 @@ impl Way<'_> {
         let alike = self.target.rehearsed.values().filter(|it| it.rehearsal.likeness == rehearsal.likeness);
         alike.map(|it| it.outcome == Outcome::Accepted).reduce(|all, this| all && this)
     }
-}
 
-/// Moves these machines, as far as the API server and the extensions accept it.
-pub(super) fn decide(draft: &mut Draft<'_>, names: &[String]) {
-    let Some(way) = way(draft) else { return };
-    let (held, free): (Vec<_>, Vec<_>) = draft.named(names).into_iter().partition(|found| way.is_closed_to(found));
-    let mut begun = 0;
-    for found in free {
-        if begun == REHEARSALS_PER_PASS || draft.is_written(found.name()) {
-            draft.requeue(Duration::ZERO);
-        } else if begin(draft, &way, found) {
-            begun += 1;
+    /// What the API server has said about exactly this, of the machine or of others that are alike and were all accepted.
+    fn outcome(&self, machine: &str, rehearsal: Rehearsal) -> Result<Rehearsed, Rehearsal> {
+        match self.target.rehearsed.get(machine) {
+            Some(known) if known.rehearsal == rehearsal => Ok(known.clone()),
+            _ if self.is_accepted(&rehearsal) == Some(true) => Ok(Rehearsed { rehearsal, outcome: Outcome::Accepted }),
+            _ => Err(rehearsal),
         }
     }
+}
+
+/// What became of a machine that is to move.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Begun {
+    /// It moves, or a dry run says next whether it can.
+    Moves,
+    /// It cannot move now. Another one may in its place.
+    Stays,
+}
+
+/// Moves these machines, as far as the API server and the extensions accept it, and in the place of one that it does not
+/// accept one of those that are next.
+pub(super) fn decide(draft: &mut Draft<'_>, names: &[String], next: &[String]) {
+    let Some(way) = way(draft) else { return };
+    let (held, free): (Vec<_>, Vec<_>) = draft.named(names).into_iter().partition(|found| way.is_closed_to(found));
+    let (mut begun, mut wanted) = (0, free.len());
+    let next = draft.named(next).into_iter().filter(|found| !way.is_closed_to(found));
+    for found in free.into_iter().chain(next) {
+        if wanted == 0 {
+            break;
+        }
+        if begun == REHEARSALS_PER_PASS || draft.is_written(found.name()) {
+            draft.requeue(Duration::ZERO);
+            wanted -= 1;
+        } else if begin(draft, &way, found) == Begun::Moves {
+            begun += 1;
+            wanted -= 1;
+        }
+    }
+    try_refused_again(draft, &way);
     if !held.is_empty() {
         draft.wait(WaitingOn::Preflight { problems: way.blockers });
         draft.requeue(RETRY);
+    }
+}
+
+/// Asks again about machines that were refused, whether they are to move now or not: only so it is noticed that they can.
+pub(super) fn look_at_refused(draft: &mut Draft<'_>) {
+    let Some(to) = draft.handover.move_to.clone().filter(|_| draft.handover.hold.is_none()) else {
+        return forget_refused(draft);
+    };
+    let is_refused = |found: &&ObservedMachine| MoveRefusal::of_move_to(&found.machine, &to).is_some();
+    if draft.machines().iter().any(is_refused)
+        && let Some(way) = way(draft)
+    {
+        try_refused_again(draft, &way);
+    }
+}
+
+/// Where machines are what is wanted, nothing is refused any more.
+fn forget_refused(draft: &mut Draft<'_>) {
+    if draft.is_outgoing || draft.handover.hold.is_some() {
+        return;
+    }
+    for found in draft.machines() {
+        let forget = MoveRefusal::forget(&found.machine).filter(|_| !draft.is_written(found.name()));
+        draft.task(Task::of_machine(&found.machine, forget.into_iter().collect()));
+    }
+}
+
+fn try_refused_again(draft: &mut Draft<'_>, way: &Way<'_>) {
+    let to = name_of(way.to);
+    for found in draft.machines() {
+        let is_due = draft.decision.rehearse.len() < REHEARSALS_PER_PASS && !draft.is_written(found.name());
+        if !is_due || MoveRefusal::of_move_to(&found.machine, to).is_none() || fleet::is_deleting(&found.machine) {
+            continue;
+        }
+        draft.requeue(RETRY);
+        let Ok(rehearsal) = way.moving(draft, found).rehearse() else { continue };
+        match way.outcome(found.name(), rehearsal) {
+            Ok(Rehearsed { outcome: Outcome::Accepted, .. }) => {
+                draft.task(Task::of_machine(&found.machine, MoveRefusal::forget(&found.machine).into_iter().collect()));
+            }
+            Ok(rehearsed) => drop(say(draft, way, found, way.moving(draft, found).start(&rehearsed).err())),
+            Err(rehearsal) => drop(draft.decision.rehearse.insert(found.name().to_owned(), rehearsal)),
+        }
     }
 }
 
@@ -127,39 +206,64 @@ fn accepted<'a>(draft: &mut Draft<'a>, target: &'a MoveTarget) -> Option<&'a Fro
     }
 }
 
-/// Rehearses one machine, or moves it. Tells whether there was something to do for it.
-fn begin(draft: &mut Draft<'_>, way: &Way<'_>, found: &ObservedMachine) -> bool {
-    let Way { to, templates, plan, .. } = *way;
-    let moving = Move { from: draft.set(), to, templates, parts: found.parts(), plan };
-    let rehearsed = way.target.rehearsed.get(found.name());
-    let started = match (moving.rehearse(), rehearsed) {
-        (Err(error), _) => Err(error),
-        (Ok(rehearsal), Some(rehearsed)) if rehearsed.rehearsal == rehearsal => moving.start(rehearsed),
-        (Ok(rehearsal), _) if way.is_accepted(&rehearsal) == Some(true) => {
-            moving.start(&Rehearsed { rehearsal, outcome: Outcome::Accepted })
-        }
-        (Ok(rehearsal), _) => {
+/// Rehearses one machine, or moves it.
+fn begin(draft: &mut Draft<'_>, way: &Way<'_>, found: &ObservedMachine) -> Begun {
+    let moving = way.moving(draft, found);
+    let rehearsed = match moving.rehearse() {
+        Ok(rehearsal) => way.outcome(found.name(), rehearsal),
+        Err(error) => return say(draft, way, found, Some(error)),
+    };
+    match rehearsed {
+        Ok(rehearsed) => match moving.start(&rehearsed) {
+            Ok(effect) => {
+                draft.task(Task::of_machine(&found.machine, vec![effect]));
+                Begun::Moves
+            }
+            Err(error) => say(draft, way, found, Some(error)),
+        },
+        Err(rehearsal) => {
             // One of several that are alike is enough, unless one of them was refused: then it depends on who it is.
             let is_like = |other: &Rehearsal| other.likeness == rehearsal.likeness;
             if way.is_accepted(&rehearsal).is_some() || !draft.decision.rehearse.values().any(is_like) {
                 draft.decision.rehearse.insert(found.name().to_owned(), rehearsal);
             }
             draft.requeue(Duration::ZERO);
-            return true;
+            Begun::Moves
         }
-    };
-    match started {
-        Ok(effect) => {
-            draft.task(Task::of_machine(&found.machine, vec![effect]));
-            return true;
-        }
-        Err(refused @ NotMoved::Refused { .. }) => {
-            draft.wait_for(refused.to_string());
+    }
+}
+
+/// Says why a machine does not move: on the Machine where it is refused, so that the MachineDeployment sees it, too.
+fn say(draft: &mut Draft<'_>, way: &Way<'_>, found: &ObservedMachine, error: Option<NotMoved>) -> Begun {
+    match error {
+        None => {}
+        Some(NotMoved::Refused { machine, refusal }) => {
+            let (to, now, words) = (name_of(way.to), draft.observed.now, refusal.to_string());
+            let note = MoveRefusal::note(&found.machine, to, now, refusal.for_good, &words);
+            draft.task(Task::of_machine(&found.machine, note.into_iter().collect()));
+            wait_for_refused(draft, machine, words);
             draft.requeue(RETRY);
         }
-        Err(error) => draft.problem(Problem::Move(error.into())),
+        Some(unanswered @ NotMoved::Unanswered { .. }) => {
+            draft.wait_for(unanswered.to_string());
+            draft.requeue(RETRY);
+        }
+        Some(error) => draft.problem(Problem::Move(error.into())),
     }
-    false
+    Begun::Stays
+}
+
+/// All that are refused are one reason, with the words for the first.
+fn wait_for_refused(draft: &mut Draft<'_>, machine: String, why: String) {
+    let known = draft.decision.waiting_on.iter_mut().find_map(|reason| match reason {
+        WaitingOn::ChangeRefused { machines, .. } => Some(machines),
+        _ => None,
+    });
+    match known {
+        Some(machines) if machines.contains(&machine) => {}
+        Some(machines) => machines.push(machine),
+        None => draft.wait(WaitingOn::ChangeRefused { machines: vec![machine], why }),
+    }
 }
 
 fn named(set: &str) -> String {

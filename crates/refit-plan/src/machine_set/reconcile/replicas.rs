@@ -10,22 +10,27 @@ use crate::machine_set::orphans::{Orphans, orphans};
 
 /// Clears away orphans, and creates, moves or deletes.
 pub(super) fn decide(draft: &mut Draft<'_>, replicas: Replicas) {
-    let missing = if let Replicas::Create(missing) = replicas { missing } else { 0 };
+    let missing = if let Replicas::Create { missing, .. } = replicas { missing } else { 0 };
     let orphans = clear(draft, missing);
     match replicas {
-        Replicas::Settled => {}
-        Replicas::Create(missing) => {
+        Replicas::Settled => moves::look_at_refused(draft),
+        Replicas::Create { missing, scaffolding } => {
             if let Some(orphans) = orphans {
-                create::decide(draft, missing, &orphans.unfinished);
+                create::decide(draft, missing, scaffolding, &orphans.unfinished);
             }
         }
         Replicas::CreateDisabled(missing) => {
             draft.wait_for(format!("Machines that are missing ({missing}) are not created: that is switched off"));
         }
         Replicas::Delete(names) => delete_all(draft, &names),
-        Replicas::Move { machines, delete, .. } => {
+        Replicas::Keep(count) => {
+            draft.wait_for(format!(
+                "Machines that are too many ({count}) are not deleted: nothing says which of them may go"
+            ));
+        }
+        Replicas::Move { machines, delete, next, .. } => {
             delete_all(draft, &delete);
-            moves::decide(draft, &machines);
+            moves::decide(draft, &machines, &next);
         }
         Replicas::Refused { target, accepts } => moves::refuse(draft, target, accepts),
     }

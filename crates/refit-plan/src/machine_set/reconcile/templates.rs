@@ -26,7 +26,7 @@ fn one<'a>(draft: &mut Draft<'a>, owner: &Owner, reference: &'a ContractVersione
             Ok(effect) => draft.task(Task::of_target(&Target::of_value(template), effect.into_iter().collect())),
             Err(error) => draft.problem(Problem::Identity(error)),
         },
-        Err(NotFound::Missing { .. }) if *owner == Owner::Outgoing => draft.missing_templates.push(&reference.kind),
+        Err(NotFound::Missing { .. }) if owner.is_outgoing() => draft.missing_templates.push(&reference.kind),
         Err(error) => {
             if matches!(error, NotFound::Missing { .. }) {
                 draft.missing_templates.push(&reference.kind);

@@ -5,5 +5,6 @@ mod gates;
 mod moves;
 mod nonsense;
 mod properties;
+mod remediation;
 mod stories;
 mod world;

@@ -27,7 +27,7 @@ fn begin(draft: &mut Draft<'_>, found: &ObservedMachine) {
         Ok(templates) => templates,
         Err(error) => return draft.missing(error),
     };
-    match complete_move(draft.set(), templates, found.parts()) {
+    match complete_move(draft.set(), templates, found.parts(), draft.observed.now) {
         Ok(effects) => draft.task(Task::of_machine(&found.machine, effects)),
         Err(error) => draft.problem(Problem::Update(error.into())),
     }

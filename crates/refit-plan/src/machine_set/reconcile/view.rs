@@ -17,6 +17,7 @@ use crate::policy;
 pub(super) fn count(draft: &Draft<'_>) -> counting::Decision {
     let set = draft.set();
     let annotations = set.metadata.annotations.as_ref();
+    let (keeps_originals, is_required) = protection(draft);
     counting::decide(&counting::Observed {
         name: name_of(set).to_owned(),
         now: draft.observed.now,
@@ -25,7 +26,8 @@ pub(super) fn count(draft: &Draft<'_>) -> counting::Decision {
         disable_machine_create: annotations
             .is_some_and(|all| all.get(DISABLE_MACHINE_CREATE).is_some_and(|text| text == "true")),
         order: set.spec.deletion.order.unwrap_or(MachineSetDeletionOrder::Random),
-        keeps_originals: keeps_originals(draft),
+        keeps_originals,
+        is_required,
         target: target(draft),
         machines: draft.machines().iter().map(|found| view(draft, &found.machine)).collect(),
     })
@@ -37,12 +39,13 @@ fn wanted(draft: &Draft<'_>) -> i32 {
     draft.set().spec.replicas.unwrap_or_else(present)
 }
 
-/// Whether machines that were there first stay. They do where nobody can read what is asked for.
-fn keeps_originals(draft: &Draft<'_>) -> bool {
-    let Ok(deployment) = draft.observed.deployment.found(String::new) else { return false };
+/// Whether machines that were there first stay, and whether none of them may be replaced at all. Both are so where nobody
+/// can read what is asked for.
+fn protection(draft: &Draft<'_>) -> (bool, bool) {
+    let Ok(deployment) = draft.observed.deployment.found(String::new) else { return (false, false) };
     let (in_place, keep) =
         policy::of_deployment(deployment, &draft.observed.cluster).unwrap_or((InPlacePolicy::Require, true));
-    policy::keeps_originals(in_place, keep)
+    (policy::keeps_originals(in_place, keep), in_place == InPlacePolicy::Require)
 }
 
 /// The other MachineSet, if it was read.
@@ -59,12 +62,15 @@ fn view(draft: &Draft<'_>, machine: &Machine) -> MachineView {
         created: machine.metadata.creation_timestamp.as_ref().map(|time| time.0),
         pending_acknowledge: fleet::is_pending_acknowledge(machine),
         acknowledged: draft.handover.acknowledged.contains(name),
+        scaffolding: fleet::is_scaffolding(machine),
         updating: fleet::is_updating(machine),
         update_failed: fleet::has_update_failed(machine),
+        update_over: fleet::is_free(machine),
+        update_retried: fleet::is_update_retried(machine),
         deleting: fleet::is_deleting(machine) || draft.is_deleted(name),
         delete_requested: fleet::has_annotation(machine, DELETE_MACHINE),
         has_node: machine.status.node_ref.is_some(),
         unhealthy: is_false(types::NODE_HEALTHY) || fleet::is_unhealthy(machine),
-        to_be_remediated: fleet::is_to_be_remediated(machine) && !draft.exempt.contains(name),
+        to_be_remediated: fleet::is_to_be_remediated(machine) && !draft.spared.contains_key(name),
     }
 }

@@ -18,14 +18,14 @@ fn limited(machines: usize) -> Owner {
     Owner::Current { limit: Some(Limit { written: machines.to_string(), machines }) }
 }
 
-fn pass(store: &Store, owner: &Owner, preflight: &Preflight, updating: &[&str]) -> Plan {
+fn pass(store: &Store, owner: &Owner, preflight: &Preflight, spared: &[&str]) -> Plan {
     let machines: Vec<Machine> = store.list_typed();
-    let updating = updating.iter().map(|&name| name.to_owned()).collect();
+    let spared = spared.iter().map(|&name| (name.to_owned(), health::waiting_for_the_update())).collect();
     remediate(Remediation {
         machines: &machines.iter().collect::<Vec<_>>(),
         owner,
         preflight,
-        updating: &updating,
+        spared: &spared,
         now: at(CREATED),
     })
 }
@@ -83,11 +83,6 @@ fn a_machine_that_got_well_is_replaced_no_more() {
 }
 
 #[test]
-fn machines_of_an_outgoing_machine_set_are_left_to_the_rollout() {
-    check(&[unhealthy("a", 0)], &Owner::Outgoing, &Preflight::Passed, &[], &[("a", "CannotBeRemediated", false)]);
-}
-
-#[test]
 fn as_many_as_allowed_are_replaced_at_a_time() {
     let mut going = unhealthy("going", 0);
     going.metadata.deletion_timestamp = going.metadata.creation_timestamp.clone();
@@ -111,7 +106,7 @@ fn those_asked_for_go_first_then_the_youngest() {
         machines: &machines.iter().collect::<Vec<_>>(),
         owner: &Owner::Nobody,
         preflight: &Preflight::Passed,
-        updating: &BTreeSet::new(),
+        spared: &BTreeMap::new(),
         now: at(0),
     };
     let order: Vec<&str> = given.candidates().1.into_iter().map(fleet::name).collect();
@@ -132,7 +127,7 @@ fn checks_that_fail_defer_and_are_made_again() {
 /// DESIGN 5.10: a health check does not replace a machine because it is being updated.
 #[test]
 fn a_machine_under_update_is_not_replaced_while_it_has_time() {
-    for owner in [Owner::Nobody, Owner::Outgoing, limited(1)] {
+    for owner in [Owner::Nobody, Owner::Outgoing { limit: None }, limited(1)] {
         check(&[unhealthy("a", 0)], &owner, &Preflight::Passed, &["a"], &[("a", "RemediationDeferred", false)]);
     }
 }
@@ -155,8 +150,9 @@ fn the_owner_is_told_by_label_and_revision() {
     deployment.spec.remediation.max_in_flight = Some(IntOrString::String("many".to_owned()));
     let error = owner(&set, &deployment).expect_err("it must be refused");
     assert_eq!(error.to_string(), "spec.remediation.maxInFlight of MachineDeployment md cannot be used");
+    deployment.spec.remediation.max_in_flight = None;
     deployment.metadata.annotations = revision("3");
-    assert_eq!(owner(&set, &deployment), Ok(Owner::Outgoing));
+    assert_eq!(owner(&set, &deployment), Ok(Owner::Outgoing { limit: None }));
     let error = Owner::of(&set, &Read::Missing).expect_err("it must be refused");
     assert_eq!(error.to_string(), "MachineSet ms is of a MachineDeployment that is not there");
     set.metadata.labels = None;

@@ -3,9 +3,11 @@ use refit_api::vocabulary::annotations::{MOVE_MACHINES_TO_MACHINESET, RECEIVE_MA
 use serde_json::{Value, json};
 
 use super::*;
-use crate::coverage::testing::frozen_plan;
+use crate::coverage::UpdatePlan;
+use crate::coverage::testing::{frozen_plan, hash, name, planned};
+use crate::machine::progress::{Failure, Progress};
 use crate::reading::Read;
-use crate::testing::{Store, labels_of, machine_of, machine_set, template};
+use crate::testing::{Store, at, labels_of, machine_of, machine_set, template};
 
 struct World {
     from: MachineSet,
@@ -86,19 +88,52 @@ fn a_moved_machine_belongs_to_one_machine_set_only() {
 /// DESIGN 5.6: a webhook that rejects the spec after the move parks the machine for ever.
 #[test]
 fn a_machine_whose_new_spec_would_be_refused_stays() {
-    let mut world = world();
+    let world = world();
     let kinds = |world: &World| -> Vec<String> {
         let rehearsal = world.moving().rehearse().expect("it must be rehearsed");
-        rehearsal.applies.into_iter().map(|apply| apply.target.kind).collect()
+        rehearsal.writes.iter().map(|write| write.target().kind.clone()).collect()
     };
-    assert_eq!(kinds(&world), ["Host"], "what changes with the move is rehearsed");
-    world.to.spec.template.spec.version = Some("v1.99.0".to_owned());
-    assert_eq!(kinds(&world), ["Host", "Machine"], "in its order");
+    assert_eq!(kinds(&world), ["Host", "Machine"], "all of it is rehearsed, in its order");
     let rehearsal = world.moving().rehearse().expect("it must be rehearsed");
-    let outcome =
-        Outcome::Refused { object: rehearsal.applies[0].target.clone(), why: "spec.cpus is immutable".to_owned() };
+    let refusal = Refusal {
+        code: 422,
+        words: "spec.cpus is immutable".to_owned(),
+        fields: vec!["spec.cpus".to_owned()],
+        takes_new_object: true,
+    };
+    let outcome = Outcome::Refused { object: rehearsal.writes[0].target().clone(), refusal };
     let error = world.moving().start(&Rehearsed { rehearsal, outcome }).expect_err("it must stay");
     assert_eq!(error.to_string(), "Machine m stays: Host m would be refused: spec.cpus is immutable");
+    let NotMoved::Refused { refusal, .. } = error else { panic!("{error}") };
+    assert!(refusal.for_good, "only another host has other processors");
+}
+
+/// A rehearsal that differs from the play proves nothing.
+#[test]
+fn what_is_rehearsed_before_a_move_is_what_is_written_after_it() {
+    let check = |marks: &[(&str, &str)]| {
+        let mut world = world();
+        world.to.spec.template.spec.version = Some("v1.99.0".to_owned());
+        world.to.spec.template.spec.failure_domain = Some("fd2".to_owned());
+        world.machine.metadata.annotations = Some(labels_of(marks));
+        let mut store = Store::default();
+        store.insert_typed(&world.machine);
+        world.machine = store.typed("m").expect("it must be there");
+        let rehearsed = world.accepted();
+        store.carry_out(&[world.moving().start(&rehearsed).expect("it must move")]);
+        world.machine = store.typed("m").expect("it must be there");
+        let Move { to, templates, parts, .. } = world.moving();
+        let mut written = complete_move::complete_move(to, templates, parts, at(0)).expect("it must be completed");
+        // The time of the hand-over is not known before.
+        let Some(Effect::Patch(last)) = written.last_mut() else { panic!("{written:?}") };
+        let annotations = last.merge["metadata"]["annotations"].as_object_mut().expect("there must be some");
+        assert!(annotations.remove(UPDATE_PROGRESS).is_some());
+        let rehearsed: Vec<Effect> = rehearsed.rehearsal.writes.into_iter().map(Effect::from).collect();
+        assert_eq!(rehearsed, written, "{marks:?}");
+    };
+    check(&[]);
+    check(&[(PENDING_HOOKS, "Other")]);
+    check(&[(UPDATE_IN_PROGRESS, ""), (PENDING_HOOKS, "Other,UpdateMachine"), (UPDATE_FAILED, "old")]);
 }
 
 #[test]
@@ -186,4 +221,62 @@ fn a_machine_whose_update_failed_moves_without_the_marks_of_that() {
     assert_eq!(annotations[PENDING_HOOKS], "Other");
     let plan = FrozenPlan::decode(annotations[UPDATE_PLAN].as_str().expect("it must have a plan")).expect("readable");
     assert_eq!(plan.remaining().len(), 2, "{plan:?}");
+}
+
+/// The machine is being updated by a plan, and it has gone like this so far.
+fn mark_updating(world: &mut World, plan: &FrozenPlan, progress: &Progress) {
+    let (plan, progress) = (plan.encode(), progress.encode().expect("there is something to say"));
+    let marks = [
+        (UPDATE_IN_PROGRESS, ""),
+        (PENDING_HOOKS, "UpdateMachine"),
+        (UPDATE_PLAN, &plan),
+        (UPDATE_PROGRESS, &progress),
+    ];
+    world.machine.metadata.annotations = Some(labels_of(&marks));
+}
+
+/// An attempt that an extension answered with failure is over: the machine may take another target before the next one.
+#[test]
+fn a_machine_moves_between_two_tries_and_never_during_one() {
+    let mut world = world();
+    let left = frozen_plan("old", "t", &["can.files"]);
+    let failed = Progress::handed_over(Some(left.question.clone()), at(0)).failed(Failure::Answered, at(0));
+    for progress in [failed.retrying(), failed.failed(Failure::Unanswered, at(1))] {
+        mark_updating(&mut world, &left, &progress);
+        assert!(matches!(world.moving().rehearse(), Err(NotMoved::Busy { .. })), "{progress:?}");
+    }
+    mark_updating(&mut world, &left, &failed);
+    let Ok(Effect::Patch(patch)) = world.moving().start(&world.accepted()) else { panic!("it must move") };
+    assert_eq!(patch.resource_version.as_deref(), Some("1"), "a try that has begun meanwhile makes it void");
+    let annotations = &patch.merge["metadata"]["annotations"];
+    assert!(annotations.as_object().is_some_and(|all| all.contains_key(UPDATE_PROGRESS)));
+    assert_eq!((&annotations[UPDATE_PROGRESS], &annotations[PENDING_HOOKS]), (&Value::Null, &Value::Null));
+}
+
+/// The extension that was at work is gone. What it was to change, another one changes on the way to the new target.
+#[test]
+fn a_machine_whose_extension_is_gone_moves_with_a_plan_of_extensions_that_exist() {
+    let mut world = world();
+    let plan = |question: &str, extension: &str, fields: &[&str]| {
+        let (question, target) = (hash(question), hash("t"));
+        UpdatePlan { question, target, steps: vec![planned(extension, fields)] }.freeze()
+    };
+    let left = plan("old", "can.memory", &["spec.memory"]);
+    let mut progress = Progress::handed_over(Some(left.question.clone()), at(0));
+    progress.missing = vec![name("can.memory")];
+    mark_updating(&mut world, &left, &progress);
+    assert!(matches!(world.moving().rehearse(), Err(NotMoved::Busy { .. })), "it may come back");
+    progress.is_gone = true;
+    mark_updating(&mut world, &left, &progress);
+    let run = |world: &World| {
+        let Ok(Effect::Patch(patch)) = world.moving().start(&world.accepted()) else { panic!("it must move") };
+        let annotations = &patch.merge["metadata"]["annotations"];
+        assert_eq!((&annotations[UPDATE_PROGRESS], &annotations[PENDING_HOOKS]), (&Value::Null, &Value::Null));
+        let plan = annotations[UPDATE_PLAN].as_str().expect("it must have a plan");
+        FrozenPlan::decode(plan).expect("readable").remaining().to_vec()
+    };
+    world.plan = plan("q", "can.memory-2", &["spec.memory"]);
+    assert_eq!(run(&world), [name("can.memory-2")]);
+    world.plan = plan("q", "can.processors", &["spec.cpus"]);
+    assert_eq!(run(&world), [name("can.memory"), name("can.processors")], "the memory must be changed by somebody");
 }

@@ -5,7 +5,7 @@
 //! against refit, and neither is the one that is given up where another is not there yet.
 
 use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
-use refit_api::cluster::MachineDeployment;
+use refit_api::cluster::{MachineDeployment, MachineDeploymentRolloutStrategyType};
 use refit_plan::check::{Actor, Rules};
 
 use super::view::{View, is_updating};
@@ -117,9 +117,13 @@ fn wish(view: &View) -> (i64, i64, String) {
 fn limits(deployment: &MachineDeployment) -> (i64, i64) {
     let strategy = deployment.spec.rollout.strategy.clone().unwrap_or_default();
     let rolling = strategy.rolling_update;
-    let number = |value: Option<IntOrString>| match value {
+    // Nobody may have filled in the bounds: in place needs no spare machine.
+    let is_in_place = strategy.type_ == MachineDeploymentRolloutStrategyType::InPlace;
+    let (surge, unavailable) = if is_in_place { (0, 1) } else { (0, 0) };
+    let number = |value: Option<IntOrString>, unset: i64| match value {
         Some(IntOrString::Int(number)) => i64::from(number),
-        Some(IntOrString::String(_)) | None => 0,
+        Some(IntOrString::String(_)) => 0,
+        None => unset,
     };
-    (number(rolling.max_surge), number(rolling.max_unavailable))
+    (number(rolling.max_surge, surge), number(rolling.max_unavailable, unavailable))
 }

@@ -4,9 +4,10 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use kube::ResourceExt;
 use refit_api::cluster::{Machine, MachineDeployment, MachineSet};
+use refit_api::rollout::MachineRollout;
 use refit_api::vocabulary::annotations::{ACKNOWLEDGED_MOVE, PENDING_ACKNOWLEDGE_MOVE, UPDATE_IN_PROGRESS};
 use refit_api::vocabulary::condition_types::AVAILABLE;
-use refit_api::vocabulary::refit::annotations::{HOLD, SCAFFOLDING, UPDATE_FAILED};
+use refit_api::vocabulary::refit::annotations::{HOLD, MOVE_REFUSED, SCAFFOLDING, UPDATE_FAILED, UPDATE_PROGRESS};
 use refit_plan::check;
 
 /// More than there are machines: the checker does not judge how many there are, as a write is less than a pass.
@@ -20,6 +21,7 @@ pub struct View {
     pub machines: BTreeMap<String, Machine>,
     /// Machines whose deletion refit has asked for: they count no more.
     pub given_up: BTreeSet<String>,
+    pub rollouts: BTreeMap<String, MachineRollout>,
 }
 
 impl View {
@@ -35,6 +37,24 @@ impl View {
         } else {
             self.machines.insert(name, machine.clone());
         }
+    }
+
+    /// A MachineRollout is like this now. Nothing about it is wrong by itself.
+    pub fn note_rollout(&mut self, rollout: &MachineRollout, is_gone: bool) -> Vec<String> {
+        match is_gone {
+            true => self.rollouts.remove(&rollout.name_any()),
+            false => self.rollouts.insert(rollout.name_any(), rollout.clone()),
+        };
+        Vec::new()
+    }
+
+    /// Machines that are being updated, or are not what is wanted.
+    pub fn has_waiting(&self) -> bool {
+        let is_outdated = |machine: &Machine| {
+            let set = controllers(machine).into_iter().find_map(|owner| self.sets.get(&owner));
+            set.is_some_and(|set| !self.is_wanted(set))
+        };
+        self.alive().any(|machine| is_updating(machine) || is_outdated(machine))
     }
 
     /// How many machines the user wants.
@@ -92,8 +112,9 @@ impl View {
             is_updating: has(UPDATE_IN_PROGRESS),
             is_started: false,
             is_unacknowledged: has(PENDING_ACKNOWLEDGE_MOVE) && !self.is_acknowledged(name),
-            is_failed: has(UPDATE_FAILED),
-            is_scaffolding: self.scaffolding().contains(name),
+            is_failed: has(UPDATE_FAILED) || is_free(machine),
+            refusal: refusal(machine),
+            is_scaffolding: has(SCAFFOLDING) || self.scaffolding().contains(name),
             is_made_unavailable: false,
             is_deleting: machine.metadata.deletion_timestamp.is_some(),
         }
@@ -105,19 +126,9 @@ impl View {
         acknowledged.flat_map(|names| names.split(',')).any(|name| name == machine)
     }
 
-    /// Machines that stand in for others. One that was asked for and has no name yet is the youngest of its MachineSet.
+    /// Machines that stand in for others, as their MachineSets say.
     fn scaffolding(&self) -> BTreeSet<String> {
-        let marked = |(name, set): (&String, &MachineSet)| match set.annotations().get(SCAFFOLDING) {
-            Some(machine) if machine.is_empty() => self.youngest_of(name),
-            marked => marked.cloned(),
-        };
-        self.sets.iter().filter_map(marked).collect()
-    }
-
-    fn youngest_of(&self, set: &str) -> Option<String> {
-        let own = self.machines.values().filter(|machine| controllers(machine).iter().any(|owner| owner == set));
-        let youngest = own.max_by_key(|machine| (machine.creation_timestamp().map(|time| time.0), machine.name_any()));
-        youngest.map(ResourceExt::name_any)
+        self.sets.values().filter_map(|set| set.annotations().get(SCAFFOLDING).cloned()).collect()
     }
 }
 
@@ -131,7 +142,19 @@ pub fn is_updating(machine: &Machine) -> bool {
     machine.annotations().contains_key(UPDATE_IN_PROGRESS)
 }
 
-fn is_available(machine: &Machine) -> bool {
+/// Whether nobody is at work on it: its extension has answered with failure and is not asked again yet, or is not registered any more.
+fn is_free(machine: &Machine) -> bool {
+    let progress = machine.annotations().get(UPDATE_PROGRESS);
+    progress.is_some_and(|it| it.contains(r#""over":true"#) || it.contains(r#""gone":true"#))
+}
+
+/// The provider does not let it become something else, by what stands on it.
+fn refusal(machine: &Machine) -> Option<check::Refusal> {
+    let text = machine.annotations().get(MOVE_REFUSED)?;
+    Some(check::Refusal { for_good: text.contains(r#""forGood":true"#) })
+}
+
+pub fn is_available(machine: &Machine) -> bool {
     let conditions = &machine.status.conditions;
     let says_so = conditions.iter().any(|condition| condition.type_ == AVAILABLE && condition.status == "True");
     says_so && !is_updating(machine)

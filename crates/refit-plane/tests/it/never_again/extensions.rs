@@ -16,10 +16,10 @@ use super::require;
 use crate::story::Story;
 use crate::stranger::{Reply, Stranger};
 
-const UPDATE: &str = "updatemachine";
+pub const UPDATE: &str = "updatemachine";
 const CAN_UPDATE: &str = "canupdatemachineset";
 
-fn processors() -> Paths {
+pub fn processors() -> Paths {
     Paths::none().infrastructure_of("SimMachine", "spec.cpus")
 }
 
@@ -111,7 +111,8 @@ pub async fn a_health_check_waits_for_an_update(backend: &Arc<Backend>) {
     sample::apply(&story.client, &health_check(&story.name)).await.expect("a health check must be accepted");
     let before = story.look().await.facts();
     story.wish(&Host { cpus: 4, ..Host::default() }).await;
-    let begun = story.until_begun().await;
+    let is_begun = |picture: &Picture| picture.machines.values().any(|machine| machine.updating.is_some());
+    let begun = story.until("a machine is being updated", is_begun).await;
     let updating = begun.machines.iter().find(|(_, machine)| machine.updating.is_some());
     let node = updating.map(|(name, _)| name.clone()).expect("a machine must be updated");
     say_of_node(&story, &node, "False").await;
@@ -126,7 +127,7 @@ pub async fn a_health_check_waits_for_an_update(backend: &Arc<Backend>) {
     story.end().await;
 }
 
-fn health_check(namespace: &str) -> serde_json::Value {
+pub fn health_check(namespace: &str) -> serde_json::Value {
     let unready = |status: &str| json!({ "type": "Ready", "status": status, "timeoutSeconds": 1 });
     json!({
         "apiVersion": "cluster.x-k8s.io/v1beta2",
@@ -141,7 +142,7 @@ fn health_check(namespace: &str) -> serde_json::Value {
 }
 
 /// The kubelet is heard of, or not.
-async fn say_of_node(story: &Story, name: &str, ready: &str) {
+pub async fn say_of_node(story: &Story, name: &str, ready: &str) {
     let nodes: Api<Node> = Api::all(story.workload());
     let node = nodes.list(&ListParams::default()).await.expect("it must be listed");
     assert!(node.iter().any(|node| node.name_any() == name), "{name} must be there");

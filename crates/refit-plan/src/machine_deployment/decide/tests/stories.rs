@@ -164,21 +164,40 @@ fn an_extension_that_does_not_answer_leaves_scaling_alone() {
     }
 }
 
-/// DESIGN 5.7: the same for a template that old machines were made from.
+/// DESIGN 5.7: the same for a template that old machines were made from. What they are stands on their own objects.
 #[test]
-fn an_old_template_that_is_deleted_leaves_scaling_alone() {
-    for (policy, are_replaced) in [("Require", false), ("Prefer", true)] {
+fn machines_are_updated_in_place_although_their_old_template_is_deleted() {
+    for policy in ["Require", "Prefer"] {
         let mut world = settled(3);
         world.says = Says::Yes;
+        world.limits(0, 1);
         world.templates.insert("md-host".to_owned(), Read::Missing);
         world.policy(&[(IN_PLACE, policy)]);
         world.new_template("v2");
-        world.change(json!({ "spec": { "replicas": 5 } }));
         world.settle();
-        assert_eq!((world.machines().len(), world.deleted.len()), (5, if are_replaced { 3 } else { 0 }));
-        if !are_replaced {
-            let why = "must not be replaced: HostTemplate md-host does not exist any more";
+        check_done(&world, 3, "2");
+        assert_eq!((world.machines(), world.deleted.len()), (names(&["m1", "m2", "m3"]), 0), "{policy}");
+    }
+}
+
+/// Nobody knows what machines are whose objects do not tell it: that is no reason to replace them.
+#[test]
+fn an_old_template_that_is_deleted_replaces_nothing_and_leaves_scaling_alone() {
+    for policy in ["Require", "Prefer"] {
+        for says in [Says::Yes, Says::No] {
+            let mut world = settled(3);
+            world.says = says;
+            world.templates.insert("md-host".to_owned(), Read::Missing);
+            world.untold = Some("machines m1 and m2 differ");
+            world.policy(&[(IN_PLACE, policy)]);
+            world.new_template("v2");
+            world.change(json!({ "spec": { "replicas": 5 } }));
+            world.settle();
+            assert_eq!((world.machines().len(), world.deleted.len(), world.asked), (5, 0, 0), "{policy}");
+            let why = "HostTemplate md-host does not exist any more, and its machines do not tell what it was: machines \
+                       m1 and m2 differ";
             assert!(world.waiting_on[0].ends_with(why), "{:?}", world.waiting_on);
+            assert!(world.requeues, "somebody may put it back");
         }
     }
 }
@@ -247,6 +266,28 @@ fn a_machine_deployment_that_is_deleted_goes_after_its_machine_sets() {
     world.pass();
     world.pass();
     assert_eq!(world.store.get("MachineDeployment", "md"), None);
+}
+
+/// `kubectl delete --cascade=orphan`: the garbage collector sets the MachineSets free, then takes its finalizer off.
+#[test]
+fn a_machine_deployment_that_leaves_orphans_deletes_and_adopts_none() {
+    let mut world = settled(2);
+    let own = world.deployment().metadata.finalizers.unwrap_or_default();
+    let both: Vec<String> = own.iter().cloned().chain(["orphan".to_owned()]).collect();
+    world.change(json!({ "metadata": { "deletionTimestamp": "1970-01-01T00:20:00Z", "finalizers": both } }));
+    world.pass();
+    world.pass();
+    assert_eq!((world.machine_sets().len(), world.machines().len()), (1, 2));
+    assert_eq!(world.waiting_on, ["waiting for 1 MachineSets to be set free"]);
+    let mut set = world.machine_sets().remove(0);
+    set.metadata.owner_references = None;
+    world.store.insert_typed(&set);
+    world.change(json!({ "metadata": { "finalizers": own } }));
+    world.pass();
+    world.pass();
+    assert_eq!(world.store.get("MachineDeployment", "md"), None);
+    assert_eq!((world.machine_sets().len(), world.machines().len()), (1, 2));
+    assert_eq!(world.machine_sets()[0].metadata.owner_references, None);
 }
 
 fn names(names: &[&str]) -> Vec<String> {

@@ -7,13 +7,15 @@ use std::collections::BTreeMap;
 use refit_api::cluster::{Cluster, Machine, MachineDeployment, MachineSet};
 use refit_api::conditions::get;
 use refit_api::hooks::{MachineSetPatches, RawObject};
+use refit_api::rollout::MachineRollout;
 use refit_api::vocabulary::annotations::MOVE_MACHINES_TO_MACHINESET;
+use refit_api::vocabulary::refit::annotations::REPLACE_AFTER;
 use serde_json::{Value, json};
 
 use crate::coverage::testing::{compose, extension, merge_patch, set_claims};
 use crate::coverage::{Answer, ContentHash, Coverage, Request};
 use crate::effect::{Effect, Patch, Target};
-use crate::machine_deployment::decide::{Ask, Decision, Observed, Template, decide};
+use crate::machine_deployment::decide::{Ask, Decision, MachinesMadeFrom, Observed, Template, decide};
 use crate::merge::difference;
 use crate::reading::{Listed, Read, Unreadable};
 use crate::testing::{self, CREATED, Store, at, labels_of, reference, template};
@@ -39,10 +41,20 @@ pub struct World {
     pub says: Says,
     /// Templates that are not there, or cannot be read, by name. All others are.
     pub templates: BTreeMap<String, Read<RawObject>>,
+    /// Why the objects of machines do not tell what they were made from. Nothing: they do.
+    pub untold: Option<&'static str>,
     /// What cannot be listed at the moment: `MachineSets` or `machines`.
     pub unlistable: Option<&'static str>,
     /// How many writes the process makes in one pass before it dies. Nothing: it lives.
     pub dies_after: Option<usize>,
+    /// Whether the API server has the kind MachineRollout.
+    pub writes_down: bool,
+    /// Machines that the provider does not change: for good or not, and since when.
+    pub refuses: BTreeMap<String, (bool, i64)>,
+    /// Which extensions are registered, as the shell would tell it.
+    pub registered: &'static str,
+    /// The time, in seconds.
+    pub now: i64,
     pub deleted: Vec<String>,
     pub asked: usize,
     /// The most machines that there were, and the fewest that were available, since they were last looked at.
@@ -63,11 +75,16 @@ pub fn world(replicas: i32) -> World {
     store.insert_typed(&testing::machine_deployment(replicas));
     World {
         store,
-        cluster: testing::cluster(),
+        cluster: impatient(),
         says: Says::No,
         templates: BTreeMap::new(),
+        untold: None,
         unlistable: None,
         dies_after: None,
+        writes_down: false,
+        refuses: BTreeMap::new(),
+        registered: "the extension",
+        now: CREATED + 600,
         deleted: Vec::new(),
         asked: 0,
         most: 0,
@@ -79,6 +96,13 @@ pub fn world(replicas: i32) -> World {
         random: 0,
         made: 0,
     }
+}
+
+/// A Cluster where machines are replaced as soon as extensions do not cover a change.
+pub fn impatient() -> Cluster {
+    let mut cluster = testing::cluster();
+    cluster.metadata.annotations = Some(labels_of(&[(REPLACE_AFTER, "0s")]));
+    cluster
 }
 
 /// One that has its machines: m1, m2 and so on.
@@ -165,15 +189,21 @@ impl World {
     pub fn observe_and<T>(&self, look: impl FnOnce(&Observed<'_>) -> T) -> T {
         let (deployment, sets) = (self.deployment(), self.machine_sets());
         let machines: Vec<Machine> = self.store.list_typed();
+        let rollouts: Vec<MachineRollout> = self.store.list_typed();
+        let rollouts: Vec<&MachineRollout> = rollouts.iter().collect();
         look(&Observed {
-            now: at(CREATED + 600),
+            now: at(self.now),
             random: self.random,
             cluster: &self.cluster,
             deployment: &deployment,
             machine_sets: self.listed("MachineSets", sets.iter().collect()),
             machines: self.listed("machines", machines.iter().collect()),
             templates: &self.templates_of(&deployment, &sets),
+            made_from: &self.made_from(&sets),
             answers: &self.answers,
+            told: &[],
+            rollouts: self.writes_down.then_some(&rollouts),
+            registered: Some(ContentHash::of(&json!(self.registered))),
         })
     }
 
@@ -265,6 +295,25 @@ impl World {
                 .unwrap_or_else(|| found(&reference.kind, &reference.name, &reference.name)),
         };
         references.map(template).collect()
+    }
+
+    /// What machines tell of templates that are missing.
+    fn made_from(&self, sets: &[MachineSet]) -> Vec<MachinesMadeFrom> {
+        let of = |set: &MachineSet| {
+            let spec = set.spec.template.spec.clone();
+            let references = spec.bootstrap.config_ref.into_iter().chain([spec.infrastructure_ref]);
+            let machine_set = set.metadata.name.clone().unwrap_or_default();
+            let made = move |reference: refit_api::cluster::ContractVersionedObjectReference| MachinesMadeFrom {
+                machine_set: machine_set.clone(),
+                template: match (self.untold, found(&reference.kind, &reference.name, &reference.name)) {
+                    (None, Read::Found(template)) => Ok(template),
+                    (why, _) => Err(why.unwrap_or_default().to_owned()),
+                },
+                reference,
+            };
+            references.map(made).collect::<Vec<_>>()
+        };
+        sets.iter().flat_map(of).collect()
     }
 
     fn answer(&self, ask: Ask) -> Coverage {

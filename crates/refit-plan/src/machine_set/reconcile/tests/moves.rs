@@ -1,5 +1,6 @@
 //! What a move asks for before it begins.
 
+use refit_api::cluster::Machine;
 use refit_api::vocabulary::annotations::{MOVE_MACHINES_TO_MACHINESET, RECEIVE_MACHINES_FROM_MACHINESETS};
 use refit_api::vocabulary::condition_types as types;
 use serde_json::json;
@@ -9,6 +10,7 @@ use super::world::World;
 use crate::coverage::Accepted;
 use crate::effect::{Effect, Part};
 use crate::machine_set::reconcile::{Decision, REHEARSALS_PER_PASS, decide};
+use crate::machine_set::refusal::MoveRefusal;
 use crate::testing::condition;
 use crate::waiting::{Answer, WaitingOn};
 
@@ -72,11 +74,37 @@ fn a_machine_whose_new_spec_would_be_refused_stays_and_the_others_move() {
     world.settle();
     assert_eq!((world.names_of("old").len(), world.names_of("new").len()), (1, 2));
     let decision = world.decide("old");
-    let expected = format!("Machine {refused} stays: Host {refused} would be refused: spec is immutable");
-    assert_eq!(words(&decision), [expected]);
+    let why = format!("Host {refused} would be refused: spec is immutable");
+    let expected = WaitingOn::ChangeRefused { machines: vec![refused.clone()], why: why.clone() };
+    assert_eq!(decision.waiting_on, [expected]);
+    let machine: Machine = world.store.typed(&refused).expect("it must be there");
+    let said = MoveRefusal::of_move_to(&machine, "new").expect("it stands on the Machine");
+    assert_eq!((said.words, said.for_good), (why, true));
     world.refused.clear();
     world.settle();
     assert_eq!(world.names_of("new").len(), 3, "it moves once nobody refuses it");
+    let machine: Machine = world.store.typed(&refused).expect("it must be there");
+    assert_eq!(MoveRefusal::of(&machine), None);
+}
+
+/// One odd host does not stop the others: another one moves in its place.
+#[test]
+fn where_one_machine_is_refused_the_next_one_moves() {
+    let mut world = moving(3);
+    let refused = world.names_of("old").remove(0);
+    world.refused.insert(refused.clone());
+    for left in [2, 1, 1] {
+        world.scale("old", left);
+        world.settle();
+        assert_eq!(world.names_of("old").len(), usize::try_from(left).expect("a small number"));
+        assert!(world.names_of("old").contains(&refused));
+    }
+    // The MachineDeployment has given it back. That it can move is noticed all the same.
+    world.refused.clear();
+    world.settle();
+    let machine: Machine = world.store.typed(&refused).expect("it must be there");
+    assert_eq!(MoveRefusal::of(&machine), None);
+    assert_eq!(world.names_of("old"), [refused]);
 }
 
 #[test]

@@ -85,6 +85,37 @@ fn machines_move_out_are_counted_updated_and_stay() {
     assert_eq!(world.set("old").status.replicas, Some(0));
 }
 
+/// The machines of `from` move to `to`, whose Machines are of this version and failure domain, and are updated.
+fn change(world: &mut World, from: &str, to: &str, version: &str, domain: Option<&str>) {
+    world.change_set(to, |set| {
+        set.spec.template.spec.version = Some(version.to_owned());
+        set.spec.template.spec.failure_domain = domain.map(str::to_owned);
+        set.metadata.annotations.get_or_insert_default().remove(MOVE_MACHINES_TO_MACHINESET);
+    });
+    world.annotate_set(to, RECEIVE_MACHINES_FROM_MACHINESETS, from);
+    world.annotate_set(from, MOVE_MACHINES_TO_MACHINESET, to);
+    world.scale(from, 0);
+    world.settle();
+    for machine in world.machines() {
+        assert_eq!(machine.spec.version.as_deref(), Some(version), "{from} to {to}");
+        assert_eq!(machine.spec.failure_domain.as_deref(), domain, "{from} to {to}");
+    }
+}
+
+#[test]
+fn a_machine_is_changed_many_times_in_its_life() {
+    let mut world = World::running(&[("a", 2), ("b", 0), ("c", 0)]);
+    let machines = world.names_of("a");
+    change(&mut world, "a", "b", "v1.31.0", None); // only the host
+    change(&mut world, "b", "c", "v1.31.2", None);
+    change(&mut world, "c", "a", "v1.31.3", None);
+    change(&mut world, "a", "b", "v1.31.3", Some("fd2"));
+    change(&mut world, "b", "c", "v1.31.3", Some("fd1"));
+    change(&mut world, "c", "b", "v1.31.2", None);
+    change(&mut world, "b", "a", "v1.31.3", Some("fd2"));
+    assert_eq!(world.names_of("a"), machines, "they are the same machines");
+}
+
 #[test]
 fn a_moved_machine_waits_for_its_acknowledgement_and_is_not_surplus() {
     let mut world = moving(1);

@@ -7,13 +7,15 @@ use std::collections::{BTreeMap, BTreeSet};
 use refit_api::cluster::{Machine, MachineDeployment, MachineSet};
 use refit_api::selector::Selector;
 use refit_api::vocabulary::annotations::REVISION;
+use refit_api::vocabulary::refit::annotations::SCALED_DOWN;
 use serde_json::{Value, json};
 
 use crate::coverage::Accepted;
 use crate::coverage::testing::frozen_plan;
-use crate::effect::{Effect, Target};
+use crate::effect::{Effect, Target, Write};
 use crate::machine_set::orphans::ProviderObjects;
 use crate::machine_set::reconcile::{Decision, MoveTarget, Observed, ObservedMachine, SetTemplates, decide};
+use crate::machine_set::refusal::Refusal;
 use crate::machine_set::start_move::{Outcome, Rehearsal, Rehearsed, handover_of};
 use crate::reading::{Listed, Read};
 use crate::testing::{CREATED, Store, at, cluster, machine_deployment, machine_set, template};
@@ -71,8 +73,15 @@ impl World {
         self.store.insert_typed(&set);
     }
 
+    /// The user wants so many machines, and the MachineDeployment says that as many may go as are too many then.
     pub fn scale(&mut self, name: &str, replicas: i32) {
-        self.change_set(name, |set| set.spec.replicas = Some(replicas));
+        self.change_set(name, |set| {
+            let fewer = (set.spec.replicas.unwrap_or_default() - replicas).max(0);
+            let annotations = set.metadata.annotations.get_or_insert_default();
+            let before: i32 = annotations.get(SCALED_DOWN).and_then(|count| count.parse().ok()).unwrap_or_default();
+            annotations.insert(SCALED_DOWN.to_owned(), (before + fewer).to_string());
+            set.spec.replicas = Some(replicas);
+        });
     }
 
     pub fn annotate_set(&mut self, name: &str, key: &str, value: &str) {
@@ -160,13 +169,23 @@ impl World {
         panic!("the same is asked again and again");
     }
 
+    /// The dry run: what the API server would say to each of the writes, as it is now.
     fn rehearse(&self, name: &str, rehearsal: Rehearsal) -> Rehearsed {
-        let outcome = if self.refused.contains(name) {
-            Outcome::Refused { object: rehearsal.applies[0].target.clone(), why: "spec is immutable".to_owned() }
-        } else {
-            Outcome::Accepted
+        let refused = |write: &Write| {
+            let why = match self.refused.contains(name) {
+                true => Err("spec is immutable".to_owned()),
+                false => self.store.clone().try_carry_out(&write.clone().into()),
+            };
+            let refusal = |words| Refusal { code: 422, words, fields: self.refused_fields(), takes_new_object: true };
+            why.err().map(|words| Outcome::Refused { object: write.target().clone(), refusal: refusal(words) })
         };
+        let outcome = rehearsal.writes.iter().find_map(refused).unwrap_or(Outcome::Accepted);
         Rehearsed { rehearsal, outcome }
+    }
+
+    /// The fields that a webhook names.
+    fn refused_fields(&self) -> Vec<String> {
+        vec!["spec.cpus".to_owned()]
     }
 
     /// One pass of a MachineSet, if it is there. Every write must be taken by the API server.

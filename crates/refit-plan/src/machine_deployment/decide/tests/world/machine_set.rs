@@ -7,12 +7,14 @@ use refit_api::pending_hooks::{mark_done, mark_pending};
 use refit_api::vocabulary::annotations::{DISABLE_MACHINE_CREATE, PENDING_ACKNOWLEDGE_MOVE, UPDATE_IN_PROGRESS};
 use refit_api::vocabulary::condition_types as types;
 use refit_api::vocabulary::labels::MACHINE_TEMPLATE_HASH;
+use refit_api::vocabulary::refit::annotations::SCAFFOLDING;
 use serde_json::json;
 
 use super::World;
 use crate::effect::{Delete, Effect, Part, Patch, Target};
 use crate::fleet;
 use crate::handover::Handover;
+use crate::machine_set::refusal::MoveRefusal;
 use crate::testing::{at, condition, machine_of};
 
 /// One pass of a MachineSet and of its machines: updates end, others begin, machines come, move and go.
@@ -61,22 +63,43 @@ fn scale(world: &mut World, set: &MachineSet, handover: &Handover) {
     let is_disabled = set.metadata.annotations.as_ref().is_some_and(|it| it[DISABLE_MACHINE_CREATE] == "true");
     for _ in machines.len()..wanted {
         if !is_disabled {
-            create(world, set);
+            let is_marked = machines.iter().any(fleet::is_scaffolding);
+            create(world, set, handover.surge || (handover.scaffolding.is_some() && !is_marked));
         }
     }
     // The scaffolding goes first, then the youngest.
-    machines.sort_by_key(|machine| handover.is_scaffolding(fleet::name(machine)));
+    machines.sort_by_key(|machine| handover.is_scaffolding(fleet::name(machine)) || fleet::is_scaffolding(machine));
+    if let Some(target) = &handover.move_to {
+        refuse(world, target, &machines);
+        machines.sort_by_key(|machine| !world.refuses.contains_key(fleet::name(machine)));
+    }
     for machine in machines.split_off(wanted.min(machines.len())) {
         match &handover.move_to {
+            Some(_) if world.refuses.contains_key(fleet::name(&machine)) => {}
             Some(target) => move_to(world, target, set, machine),
             None => delete(world, &machine),
         }
     }
 }
 
-fn create(world: &mut World, set: &MachineSet) {
+/// The dry runs of a move, as the MachineSet notes what came of them.
+fn refuse(world: &mut World, target: &str, machines: &[Machine]) {
+    for machine in machines {
+        let words = format!("Host {} would be refused: spec.cpus is immutable", fleet::name(machine));
+        let effect = match world.refuses.get(fleet::name(machine)) {
+            Some((for_good, since)) => MoveRefusal::note(machine, target, at(*since), *for_good, &words),
+            None => MoveRefusal::forget(machine),
+        };
+        effect.iter().for_each(|effect| world.store.carry_out(std::slice::from_ref(effect)));
+    }
+}
+
+fn create(world: &mut World, set: &MachineSet, is_scaffolding: bool) {
     world.made += 1;
     let mut machine = machine_of(set, &format!("m{}", world.made));
+    if is_scaffolding {
+        machine.metadata.annotations.get_or_insert_default().insert(SCAFFOLDING.to_owned(), String::new());
+    }
     machine.metadata.resource_version = None;
     for type_ in [types::READY, types::AVAILABLE, types::UP_TO_DATE] {
         machine.status.conditions.push(condition(type_, "True"));
@@ -93,7 +116,7 @@ fn delete(world: &mut World, machine: &Machine) {
 fn move_to(world: &mut World, target: &str, from: &MachineSet, machine: Machine) {
     let target: MachineSet = world.store.typed(target).expect("machines must move to what is there");
     let accepts = Handover::read(target.metadata.annotations.as_ref().expect("it must have annotations")).receive_from;
-    if !accepts.contains(name(from)) || (fleet::is_updating(&machine) && !fleet::has_update_failed(&machine)) {
+    if !accepts.contains(name(from)) || (fleet::is_updating(&machine) && !fleet::is_free(&machine)) {
         return;
     }
     let mut moved = machine_of(&target, fleet::name(&machine));
