@@ -89,16 +89,16 @@ fn current<'a>(rollouts: &[&'a MachineRollout], new: &MachineSet) -> Option<&'a 
     to_new.max_by_key(|it| (it.spec.number, &it.metadata.name)).copied()
 }
 
-/// Whether a later rollout is known, or the same number is that of another MachineSet: the one that it was to is gone. One that
-/// was just written down may be to a MachineSet that is not there yet.
+/// Whether the rollout will not be finished: machines are to belong to another MachineSet, or a later rollout is known. As long as
+/// the wanted MachineSet is still to be made, a rollout may be to that one.
+///
+/// A number alone does not tell: a change that the user takes back before the MachineSet of its template was written leaves a
+/// rollout whose number no MachineSet ever gets.
 fn is_overtaken(observed: &Observed<'_>, rollout: &MachineRollout, current: Option<&MachineRollout>) -> bool {
     let Some(new) = observed.new else { return false };
     let latest = number(new).max(current.and_then(|current| current.spec.number));
     let is_to_another = Some(&rollout.spec.revision) != new.metadata.name.as_ref();
-    match rollout.spec.number {
-        Some(of_rollout) => Some(of_rollout) < latest || (Some(of_rollout) == number(new) && is_to_another),
-        None => is_to_another,
-    }
+    is_to_another || rollout.spec.number.is_some_and(|number| Some(number) < latest)
 }
 
 /// The number of the last rollout to the MachineSet.

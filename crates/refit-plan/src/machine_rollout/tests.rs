@@ -63,11 +63,16 @@ impl World {
     }
 
     fn decide(&self, seconds: i64) -> Plan {
+        self.decide_on(Some(&self.new), seconds)
+    }
+
+    /// Decides while this is the MachineSet of the wanted template.
+    fn decide_on(&self, new: Option<&MachineSet>, seconds: i64) -> Plan {
         decide(&Observed {
             now: at(seconds),
             deployment: &self.deployment,
             cluster: &self.cluster,
-            new: Some(&self.new),
+            new,
             machines: &self.machines.iter().collect::<Vec<_>>(),
             waiting_on: &self.waiting_on,
             rollouts: &self.rollouts.iter().collect::<Vec<_>>(),
@@ -308,12 +313,18 @@ fn the_same_template_again_is_another_rollout() {
     world.rollouts.push(numbered(6));
     world.step(2);
     assert_eq!((state(&world, 1), state(&world, 2)), (Some(RolloutState::Overtaken), Some(RolloutState::Deciding)));
-    // So is one to a MachineSet that is to be made.
-    let mut next = rollout("next");
-    next.spec.number = Some(7);
-    world.rollouts.push(next);
-    world.step(3);
-    assert_eq!((state(&world, 2), state(&world, 3)), (Some(RolloutState::Deciding), None));
+}
+
+/// The user takes a change back, or the process ends, before the MachineSet of the change was written.
+#[test]
+fn a_rollout_to_a_machine_set_that_never_came_is_closed() {
+    let mut world = World::new(&["new"]);
+    world.new.metadata.annotations = Some([(REVISION.to_owned(), "6".to_owned())].into());
+    world.rollouts = vec![rollout("next")];
+    world.rollouts[0].spec.number = Some(7);
+    assert!(world.decide_on(None, 1).effects.is_empty(), "its MachineSet is to be made yet");
+    world.step(2);
+    assert_eq!(world.status().state, Some(RolloutState::Overtaken));
 }
 
 #[test]

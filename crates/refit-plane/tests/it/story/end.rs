@@ -162,9 +162,10 @@ impl Story {
         let picture = self.look().await;
         let Some(deployment) = &picture.machine_deployment else { return };
         let is = |type_: &str| deployment.status.conditions.iter().any(|it| it.type_ == type_ && it.status == "True");
-        let open = picture.rollouts.iter().filter(|rollout| rollout.status.completion_time.is_none()).count();
-        if !is(AVAILABLE) || is(ROLLING_OUT) || open > 0 {
-            self.fail(&format!("{open} rollouts are open, and it says {:#?}", deployment.status.conditions));
+        let open: Vec<_> = picture.rollouts.iter().filter(|rollout| rollout.status.completion_time.is_none()).collect();
+        if !is(AVAILABLE) || is(ROLLING_OUT) || !open.is_empty() {
+            let machine_sets = self.api::<MachineSet>().list(&ListParams::default()).await;
+            self.fail(&format!("open are {open:#?}\nof {machine_sets:#?}\n{deployment:#?}"));
         }
     }
 
