@@ -24,11 +24,14 @@
 
 mod adoption;
 mod applied;
+mod decided;
 mod decision;
 mod deletion;
 mod desired;
 mod etcd;
+mod hand_over;
 mod in_place;
+mod knowledge;
 mod machine;
 mod observed;
 mod pre_terminate;
@@ -51,7 +54,8 @@ use refit_api::cluster::Cluster;
 
 pub use adoption::{Candidate, Claim, ClaimError, claim, is_controlled};
 pub use decision::{Decision, Step};
-pub use observed::{Coverage, EtcdMember, EtcdMembers, Observed, ObservedMachine};
+pub use hand_over::{HandOver, HandOverError, Seen};
+pub use observed::{Coverage, EtcdMember, EtcdMembers, Observed, ObservedMachine, Refused};
 
 use view::View;
 
@@ -65,11 +69,14 @@ const SYNC_RETRY: Duration = Duration::from_secs(1);
 ///
 /// # Guarantees
 /// - Under `Require`, no Machine is deleted for a rollout.
+/// - Under `Prefer`, one is deleted for a rollout only when the registered extensions leave its change uncovered and that
+///   answer has been on record for `refit.dev/replace-after`, or when the user has said so.
 /// - An update in place begins only while no Machine is being updated or deleted, and all are healthy.
 /// - After a crash between any two steps, deciding again leads to the same end.
 /// - Where nothing is left to do, there is no step and no report.
-pub fn decide(observed: &Observed) -> Decision {
-    let view = View::of(observed);
+pub fn decide(read: &Observed) -> Decision {
+    let observed = &read.with_what_was_seen();
+    let view = View::of(observed, read);
     let mut decision = Decision::default();
     if let Some(by) = paused_by(&observed.cluster, &observed.control_plane.metadata) {
         decision.wait(WaitingOn::Paused);
@@ -94,6 +101,11 @@ fn act(view: &View<'_>, decision: &mut Decision) {
         return;
     }
     sync::decide(view, decision);
+    if let Some(why) = &view.observed.not_inspected {
+        // Whoever cannot look into the workload cluster does not know what its machines can do without.
+        decision.wait_for(why.clone());
+        return decision.requeue(preflight::RETRY);
+    }
     let _ = etcd::remove_orphan(view, decision)
         || pre_terminate::decide(view, decision)
         || in_place::resume(view, decision)

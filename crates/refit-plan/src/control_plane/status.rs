@@ -112,7 +112,7 @@ fn requeue(view: &View<'_>, status: &KubeadmControlPlaneStatus, decision: &mut D
 /// Reports the status if it changed, and tells whether it did.
 fn push_status(view: &View<'_>, status: KubeadmControlPlaneStatus, decision: &mut Decision) -> bool {
     let control_plane = &view.observed.control_plane;
-    let [before, after] = [&control_plane.status, &status].map(|status| json!({ "status": status }));
+    let [before, after] = [&view.read.control_plane.status, &status].map(|status| json!({ "status": status }));
     let Some(merge) = difference(&before, &after) else { return false };
     let resource_version = control_plane.metadata.resource_version.clone();
     let patch = Patch { part: Part::Status, resource_version, ..Patch::object(Target::of(control_plane), merge) };
