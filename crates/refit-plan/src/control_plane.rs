@@ -31,6 +31,7 @@ mod desired;
 mod etcd;
 mod hand_over;
 mod in_place;
+pub mod inspection;
 mod knowledge;
 mod machine;
 mod observed;
