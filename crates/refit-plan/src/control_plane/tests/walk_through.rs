@@ -146,7 +146,7 @@ fn under_require_not_covered_means_untouched() {
     blocked.upgrade();
     blocked.settle();
     assert_eq!(blocked.log, Vec::<String>::new());
-    assert!(blocked.waiting_on.iter().any(crate::waiting::WaitingOn::is_blocked));
+    assert!(blocked.waiting_on.iter().any(WaitingOn::is_blocked));
     blocked.answers.clear();
     check(blocked, &["a", "b", "c"]);
 }
