@@ -11,6 +11,7 @@
 pub mod act;
 pub mod answers;
 pub mod cache;
+pub mod certificates;
 pub mod chance;
 pub mod clock;
 pub mod cluster;
