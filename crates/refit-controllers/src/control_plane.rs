@@ -12,6 +12,9 @@ mod observe;
 mod steps;
 mod watch;
 
+use std::sync::Arc;
+
+use jiff::SignedDuration;
 use refit_api::cluster::Cluster;
 use refit_api::controlplane::KubeadmControlPlane;
 use refit_api::vocabulary::events::components;
@@ -35,6 +38,8 @@ const ROUNDS: usize = 4;
 pub struct ControlPlanes {
     context: Context,
     access: WorkloadAccess,
+    /// For how long what was last seen still counts while a workload cluster does not answer.
+    grace_period: SignedDuration,
     events: EventRecorder,
     queue: Queue<ObjectKey>,
     memories: Memories,
@@ -42,10 +47,15 @@ pub struct ControlPlanes {
 
 impl ControlPlanes {
     /// Subscribes to everything that the decision looks at, but for kinds of providers that are not known yet.
-    pub fn new(context: Context, access: WorkloadAccess, queue: &Queue<ObjectKey>) -> Self {
+    pub fn new(
+        context: Context,
+        access: WorkloadAccess,
+        grace_period: SignedDuration,
+        queue: &Queue<ObjectKey>,
+    ) -> Self {
         watch::watch(&context, queue);
         let events = context.recorder(components::KUBEADM_CONTROL_PLANE);
-        Self { context, access, events, queue: queue.clone(), memories: Memories::default() }
+        Self { context, access, grace_period, events, queue: queue.clone(), memories: Memories::default() }
     }
 
     async fn follow(&self, key: &ObjectKey, control_plane: &KubeadmControlPlane, cluster: &Cluster) -> Pass {
@@ -127,7 +137,7 @@ impl ControlPlanes {
         &self,
         key: &ObjectKey,
         control_plane: &KubeadmControlPlane,
-    ) -> Result<Option<std::sync::Arc<Cluster>>, Unreadable> {
+    ) -> Result<Option<Arc<Cluster>>, Unreadable> {
         let Some(cluster) = watch::cluster_of(key, control_plane) else { return Ok(None) };
         let cache = &self.context.cache;
         match cache.doubt_of_cluster(&cluster) {

@@ -16,6 +16,7 @@ pub mod chance;
 pub mod clock;
 pub mod cluster;
 pub mod context;
+pub mod control_plane;
 pub mod controller;
 pub mod controllers;
 mod doubts;

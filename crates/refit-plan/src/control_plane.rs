@@ -96,6 +96,14 @@ pub fn decide(read: &Observed) -> Decision {
     decision
 }
 
+/// Whether the decision depends on the workload cluster and on certificates: not while the control plane is paused, comes, or
+/// goes.
+pub fn is_at_work(observed: &Observed) -> bool {
+    let metadata = &observed.control_plane.metadata;
+    let is_going = metadata.deletion_timestamp.is_some();
+    deletion::is_finalizer_set(metadata) && !is_going && paused_by(&observed.cluster, metadata).is_none()
+}
+
 /// One line per step, in their order. Each that has something to do, or to wait for, keeps the later ones back.
 fn act(view: &View<'_>, decision: &mut Decision) {
     if !can_begin(view, decision) || makes_no_sense(view, decision) {

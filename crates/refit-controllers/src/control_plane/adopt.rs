@@ -68,7 +68,9 @@ impl ControlPlanes {
                 let machines = machines.join(", ");
                 let version = &control_plane.spec.version;
                 Adoption::Refused {
-                    why: format!("{machines} cannot be adopted: their version is more than a minor version away from {version}"),
+                    why: format!(
+                        "{machines} cannot be adopted: their version is more than a minor version away from {version}"
+                    ),
                 }
             }
             Err(error) => Adoption::Refused { why: chain(&error) },
@@ -77,7 +79,11 @@ impl ControlPlanes {
 
     /// The control plane as the API server has it, and the Secrets of the cluster. Of one that was deleted with its Machines
     /// left alone, a cache could say that it is still there.
-    async fn read(&self, key: &ObjectKey, observed: &Observed) -> Result<(KubeadmControlPlane, Vec<Secret>), ReadError> {
+    async fn read(
+        &self,
+        key: &ObjectKey,
+        observed: &Observed,
+    ) -> Result<(KubeadmControlPlane, Vec<Secret>), ReadError> {
         let client = &self.context.client;
         let control_planes = Api::<KubeadmControlPlane>::namespaced(client.clone(), &key.namespace);
         let secrets = Api::<Secret>::namespaced(client.clone(), &key.namespace);

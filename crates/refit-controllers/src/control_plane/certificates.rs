@@ -44,7 +44,8 @@ impl ControlPlanes {
                 }
                 Err(error) => {
                     pass.problem(key, &error);
-                    let unknown = NewCondition::new(types::CERTIFICATES_AVAILABLE, Status::Unknown, reasons::INTERNAL_ERROR);
+                    let unknown =
+                        NewCondition::new(types::CERTIFICATES_AVAILABLE, Status::Unknown, reasons::INTERNAL_ERROR);
                     observed.certificates = Some(unknown.with_message(chain(&error)));
                     return None;
                 }

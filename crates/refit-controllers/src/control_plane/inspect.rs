@@ -3,11 +3,10 @@
 use std::sync::Arc;
 
 use kube::Client;
-use refit_api::vocabulary::condition_types::ETCD_MEMBER_HEALTHY;
 use refit_api::conditions;
+use refit_api::vocabulary::condition_types::ETCD_MEMBER_HEALTHY;
 use refit_plan::control_plane::inspection::{self, Inspection};
-use refit_plan::control_plane::{Observed, ObservedMachine};
-use refit_plan::machine::paused_by;
+use refit_plan::control_plane::{Observed, ObservedMachine, is_at_work};
 use refit_workload::WorkloadCluster;
 use refit_workload::etcd::EtcdAuthority;
 
@@ -69,17 +68,9 @@ impl ControlPlanes {
     }
 }
 
-/// Whether the decision depends on the workload cluster: not while the control plane is paused, comes, or goes.
-fn is_at_work(observed: &Observed) -> bool {
-    let metadata = &observed.control_plane.metadata;
-    let has_finalizer = metadata.finalizers.as_ref().is_some_and(|all| !all.is_empty());
-    has_finalizer && metadata.deletion_timestamp.is_none() && paused_by(&observed.cluster, metadata).is_none()
-}
-
 /// The Nodes of the Machines. Those whose etcd was well come first: it is asked through the first that answers.
 fn nodes(observed: &Observed) -> Vec<String> {
-    let is_unwell =
-        |it: &&ObservedMachine| !conditions::is_true(&it.machine.status.conditions, ETCD_MEMBER_HEALTHY);
+    let is_unwell = |it: &&ObservedMachine| !conditions::is_true(&it.machine.status.conditions, ETCD_MEMBER_HEALTHY);
     let mut machines: Vec<&ObservedMachine> = observed.machines.values().collect();
     machines.sort_by_key(is_unwell);
     machines.iter().filter_map(|it| it.machine.status.node_ref.as_ref()).map(|node| node.name.clone()).collect()

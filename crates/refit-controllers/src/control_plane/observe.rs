@@ -115,9 +115,8 @@ fn leftovers(objects: Vec<Value>, machines: &[Arc<Machine>]) -> Vec<Value> {
         spec.bootstrap.config_ref.iter().chain([&spec.infrastructure_ref]).map(|it| (&*it.kind, &*it.name))
     });
     let referred: BTreeSet<(&str, &str)> = references.collect();
-    let text = |object: &Value, pointer: &str| {
-        object.pointer(pointer).and_then(Value::as_str).unwrap_or_default().to_owned()
-    };
+    let text =
+        |object: &Value, pointer: &str| object.pointer(pointer).and_then(Value::as_str).unwrap_or_default().to_owned();
     let is_left = |object: &Value| {
         let (kind, name) = (text(object, "/kind"), text(object, "/metadata/name"));
         let own = object.pointer("/metadata/ownerReferences").cloned().unwrap_or_default();
@@ -189,8 +188,10 @@ impl Reader<'_> {
     async fn owned_objects(&self) -> Result<Vec<Value>, Unreadable> {
         let (cache, uid) = (&self.context.cache, self.control_plane.metadata.uid.as_deref().unwrap_or_default());
         let template = &self.control_plane.spec.machine_template.spec.infrastructure_ref;
-        let hosts =
-            ContractVersionedObjectReference { kind: kind_from_template(&template.kind).to_owned(), ..template.clone() };
+        let hosts = ContractVersionedObjectReference {
+            kind: kind_from_template(&template.kind).to_owned(),
+            ..template.clone()
+        };
         let configs = ContractVersionedObjectReference {
             api_group: bootstrap::GROUP.to_owned(),
             kind: KUBEADM_CONFIG.to_owned(),

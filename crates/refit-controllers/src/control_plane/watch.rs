@@ -88,11 +88,13 @@ fn machines(cache: &Cache, queue: &Queue<ObjectKey>) {
         SUBSCRIBER,
         Box::new(move |change: &Change<Machine>| {
             for machine in change.both() {
-                let is_ours = machine.metadata.labels.as_ref().is_some_and(|all| all.contains_key(labels::CONTROL_PLANE));
+                let is_ours =
+                    machine.metadata.labels.as_ref().is_some_and(|all| all.contains_key(labels::CONTROL_PLANE));
                 if let Some(key) = owner(&machine.metadata) {
                     queue.add(key);
                 } else if is_ours {
-                    let cluster = ObjectKey::new(ObjectKey::of(&**machine).namespace, machine.spec.cluster_name.clone());
+                    let cluster =
+                        ObjectKey::new(ObjectKey::of(&**machine).namespace, machine.spec.cluster_name.clone());
                     let key = clusters.get(&cluster).and_then(|cluster| control_plane_of(&cluster));
                     key.into_iter().for_each(|key| queue.add(key));
                 }

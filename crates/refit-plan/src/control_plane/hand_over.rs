@@ -12,12 +12,14 @@ use serde_json::{Value, json};
 use super::decision::{Decision, Step};
 use super::desired;
 use super::in_place;
-use super::observed::{Observed, ObservedMachine};
+use super::observed::{Observed, ObservedMachine, Refused};
 use super::scale;
+use super::sync::encoded;
 use super::view::View;
 use crate::coverage::kubeadm_config::{Flavour, prepare_objects};
 use crate::coverage::{ContentHash, MachineObjects, Question, QuestionError};
 use crate::effect::{Apply, Effect, Patch, Target, Write};
+use crate::machine_set::refusal::Refusal;
 use crate::machine_set::start_move::Rehearsal;
 
 /// A hand-over that has not begun.
@@ -38,6 +40,7 @@ struct Found {
     machine: Machine,
     config: KubeadmConfig,
     desired_config: KubeadmConfig,
+    host: Value,
 }
 
 /// What the API server would make of the writes.
@@ -86,9 +89,21 @@ impl HandOver {
         })
     }
 
+    /// What it means that the API server refuses one of the writes.
+    pub fn refused(&self, object: &Target, refusal: &Refusal) -> Refused {
+        let write = self.rehearsal.writes.iter().find(|write| write.target() == object);
+        let existing = [self.found.host.clone(), encoded(&self.found.config)];
+        let existing = existing.iter().find(|found| Target::of_value(found) == *object);
+        Refused {
+            object: format!("{} {}", object.kind, object.name),
+            words: refusal.words.clone(),
+            is_for_good: write.is_some_and(|write| refusal.is_for_good(write, existing)),
+        }
+    }
+
     /// What extensions are asked.
     pub fn question(&self, seen: Seen) -> Result<Question, HandOverError> {
-        let Found { machine, config, desired_config } = &self.found;
+        let Found { machine, config, desired_config, host: _ } = &self.found;
         let name = machine.metadata.name.clone().unwrap_or_default();
         let object = |source| HandOverError::Object { machine: name.clone(), source };
         let desired_machine = serde_json::from_value(without_mark(seen.machine))
@@ -115,7 +130,8 @@ impl Found {
         let name = config.metadata.name.as_deref().unwrap_or_default();
         let desired = desired::kubeadm_config(observed, name, Flavour::Join, Some(config));
         let desired_config = serde_json::from_value(desired).expect("a KubeadmConfig of ours must decode");
-        Some(Self { machine: machine.machine.clone(), config: config.clone(), desired_config })
+        let host = machine.infrastructure.clone()?;
+        Some(Self { machine: machine.machine.clone(), config: config.clone(), desired_config, host })
     }
 }
 

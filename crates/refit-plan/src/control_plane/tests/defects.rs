@@ -296,11 +296,7 @@ fn defect_6_a_refused_hand_over_leaves_no_mark() {
         observed.at("a").coverage = refused(false);
         observed.now += REPLACE_AFTER * 2;
         let decision = decide(&observed);
-        assert_eq!(
-            decision.steps.iter().filter_map(target_kind).collect::<Vec<_>>(),
-            Vec::<&str>::new(),
-            "{policy}"
-        );
+        assert_eq!(decision.steps.iter().filter_map(target_kind).collect::<Vec<_>>(), Vec::<&str>::new(), "{policy}");
         let blocked = decision.waiting_on.iter().find(|it| it.is_blocked()).expect("it must say why").to_string();
         assert!(blocked.contains("spec.disk is immutable"), "{blocked}");
     }
