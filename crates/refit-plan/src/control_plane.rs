@@ -29,6 +29,7 @@ mod deletion;
 mod desired;
 mod etcd;
 mod in_place;
+pub mod inspection;
 mod machine;
 mod observed;
 mod pre_terminate;

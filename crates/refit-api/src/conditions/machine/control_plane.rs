@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use crate::conditions::common::MACHINE_IS_DELETING;
+use crate::conditions::common::{MACHINE_IS_DELETING, last_probe};
 use crate::conditions::{NewCondition, Status};
 use crate::vocabulary::{condition_types as types, reasons};
 
@@ -92,6 +92,11 @@ pub fn connection_down(type_: &'static str, message: impl Into<Cow<'static, str>
     NewCondition::new(type_, Status::Unknown, reasons::CONNECTION_DOWN).with_message(message)
 }
 
+/// The same since a probe of the workload cluster last succeeded.
+pub fn connection_lost(type_: &'static str, last_success: Option<jiff::Timestamp>) -> NewCondition {
+    connection_down(type_, last_probe(last_success))
+}
+
 fn bad(type_: &'static str, reason: &'static str, message: impl Into<Cow<'static, str>>) -> NewCondition {
     NewCondition::new(type_, Status::False, reason).with_message(message)
 }
@@ -123,6 +128,10 @@ mod tests {
             (labels_and_taints_deleting(), "NodeKubeadmLabelsAndTaintsSet=False Deleting: Machine is deleting"),
             (inspection_failed(types::ETCD_MEMBER_HEALTHY, "why"), "EtcdMemberHealthy=Unknown InspectionFailed: why"),
             (connection_down(Pod::ApiServer.condition_type(), ""), "APIServerPodHealthy=Unknown ConnectionDown"),
+            (
+                connection_lost(Pod::Etcd.condition_type(), Some(jiff::Timestamp::UNIX_EPOCH)),
+                "EtcdPodHealthy=Unknown ConnectionDown: Last successful probe at 1970-01-01T00:00:00Z",
+            ),
         ]);
     }
 }
