@@ -4,6 +4,7 @@
 //! the others keep a quorum; who joins is a learner until its process runs. What a host reports about its member is a fact and
 //! is taken in always.
 
+mod connector;
 mod store;
 #[cfg(test)]
 mod tests;
@@ -13,6 +14,7 @@ use std::collections::BTreeSet;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
+pub use connector::etcd_connector;
 pub(crate) use store::{EtcdStore, StoreError};
 
 /// The membership of one etcd cluster, and how its members are.

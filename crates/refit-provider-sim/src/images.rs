@@ -9,9 +9,6 @@ pub const REPOSITORY: &str = "registry.k8s.io";
 /// The etcd of each minor version, as kubeadm has it; the last one for all that are newer.
 const ETCD: [(u64, &str); 6] =
     [(29, "3.5.10-0"), (30, "3.5.12-0"), (31, "3.5.15-0"), (32, "3.5.16-0"), (33, "3.5.21-0"), (34, "3.6.5-0")];
-/// CoreDNS, likewise.
-const CORE_DNS: [(u64, &str); 6] =
-    [(29, "v1.11.1"), (30, "v1.11.1"), (31, "v1.11.3"), (32, "v1.11.3"), (33, "v1.12.0"), (34, "v1.12.1")];
 
 /// The image of a component for a version.
 pub fn of(component: SimComponent, version: &str) -> String {
@@ -26,11 +23,6 @@ pub fn of(component: SimComponent, version: &str) -> String {
 /// The image of kube-proxy for a version.
 pub fn kube_proxy(version: &str) -> String {
     format!("{REPOSITORY}/kube-proxy:{version}")
-}
-
-/// The tag of CoreDNS for a version.
-pub fn core_dns_tag(version: &str) -> &'static str {
-    tag(&CORE_DNS, version)
 }
 
 fn tag(table: &[(u64, &'static str)], version: &str) -> &'static str {

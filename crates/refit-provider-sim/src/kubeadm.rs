@@ -1,4 +1,6 @@
 //! What kubeadm leaves in a workload cluster once for all its control plane machines. Pure.
+//!
+//! CoreDNS is not among it: the embedded server has no Deployments, and whoever runs a control plane does without.
 
 use std::collections::BTreeMap;
 
@@ -14,28 +16,6 @@ use crate::words::KUBE_SYSTEM;
 
 /// The first minor version whose kubeadm writes v1beta4.
 const FIRST_WITH_V1BETA4: u64 = 31;
-const COREFILE: &str = "\
-.:53 {
-    errors
-    health {
-       lameduck 5s
-    }
-    ready
-    kubernetes cluster.local in-addr.arpa ip6.arpa {
-       pods insecure
-       fallthrough in-addr.arpa ip6.arpa
-       ttl 30
-    }
-    prometheus :9153
-    forward . /etc/resolv.conf {
-       max_concurrent 1000
-    }
-    cache 30
-    loop
-    reload
-    loadbalance
-}
-";
 
 /// The workload cluster that kubeadm sets up.
 #[derive(Debug, Clone, Copy)]
@@ -51,12 +31,7 @@ impl KubeadmCluster<'_> {
     pub fn config(&self) -> ConfigMap {
         // JSON is YAML.
         let text = serde_json::to_string_pretty(&self.configuration()).unwrap_or_default();
-        config_map("kubeadm-config", "ClusterConfiguration", &text)
-    }
-
-    /// The ConfigMap of CoreDNS.
-    pub fn core_dns(&self) -> ConfigMap {
-        config_map("coredns", "Corefile", COREFILE)
+        config_map(text)
     }
 
     /// The DaemonSet kube-proxy.
@@ -105,9 +80,10 @@ impl KubeadmCluster<'_> {
     }
 }
 
-fn config_map(name: &str, key: &str, text: &str) -> ConfigMap {
-    let mut object = ConfigMap { data: Some([(key.to_owned(), text.to_owned())].into()), ..ConfigMap::default() };
-    object.metadata.name = Some(name.to_owned());
+fn config_map(text: String) -> ConfigMap {
+    let mut object =
+        ConfigMap { data: Some([("ClusterConfiguration".to_owned(), text)].into()), ..ConfigMap::default() };
+    object.metadata.name = Some("kubeadm-config".to_owned());
     object.metadata.namespace = Some(KUBE_SYSTEM.to_owned());
     object
 }

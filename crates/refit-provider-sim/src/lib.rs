@@ -28,6 +28,7 @@ pub mod update;
 pub mod words;
 mod workload;
 
+pub use etcd::etcd_connector;
 pub use hosts::SimHosts;
 pub use kinds::crds;
 pub use provider::Provider;

@@ -103,7 +103,6 @@ impl ControlPlaneWriter {
     async fn write_cluster(&self, version: &str) -> Result<(), ControlPlaneError> {
         let kubeadm = KubeadmCluster { name: &self.cluster, version, endpoint: &self.endpoint };
         create(&self.in_kube_system(), &kubeadm.config()).await?;
-        create(&self.in_kube_system(), &kubeadm.core_dns()).await?;
         create(&self.in_kube_system(), &kubeadm.kube_proxy()).await
     }
 
