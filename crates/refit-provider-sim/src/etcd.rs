@@ -15,7 +15,8 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 pub use connector::etcd_connector;
-pub(crate) use store::{EtcdStore, StoreError};
+pub(crate) use store::EtcdStore;
+pub use store::{StoreError, read};
 
 /// The membership of one etcd cluster, and how its members are.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]

@@ -29,6 +29,11 @@ pub enum StoreError {
     Refused(#[from] EtcdRefusal),
 }
 
+/// The etcd of a workload cluster, whether or not it has a quorum: for whoever watches a simulation from outside.
+pub async fn read(workload: &Client) -> Result<SimEtcd, StoreError> {
+    EtcdStore::of(workload.clone()).read().await
+}
+
 /// The simulated etcd of one workload cluster.
 #[derive(Clone)]
 pub struct EtcdStore {
