@@ -2,6 +2,7 @@
 
 mod acting;
 mod caching;
+mod certificates;
 mod clusters;
 mod costs;
 mod drains;
