@@ -1,0 +1,4 @@
+//! Against real etcd, and against the embedded API server.
+
+mod certificates;
+mod etcd;
