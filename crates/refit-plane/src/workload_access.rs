@@ -8,8 +8,9 @@ use refit_workload::{EtcdAccess, KubeWorkload};
 
 /// Over the client of the workload cluster, with etcd reached in this way.
 pub fn workload_access(connector: EtcdConnector) -> WorkloadAccess {
-    Arc::new(move |Reach { client, cluster, etcd }| {
+    Arc::new(move |Reach { client, cluster, etcd, is_etcd_external }| {
         let etcd = match etcd {
+            _ if is_etcd_external => EtcdAccess::External,
             Some(authority) => EtcdAccess::Managed { authority, connector: Arc::clone(&connector) },
             None => EtcdAccess::Unknown { why: "the certificate authority of etcd is not known".to_owned() },
         };
