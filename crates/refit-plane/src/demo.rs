@@ -1,9 +1,11 @@
 //! Demonstrations: each makes its cluster, changes it, tells live what happens, and checks what came of it.
 
+mod control_planes;
 mod picture;
 mod scenarios;
 mod stage;
 mod story;
+mod workload;
 
 use std::fmt;
 use std::str::FromStr;
@@ -31,11 +33,22 @@ pub enum Demo {
     SeveralExtensions,
     /// More workers are wished for in the middle of an update.
     ScaleDuringRollout,
+    /// A control plane of three machines gets another version, in place.
+    ControlPlane,
+    /// The same with the only machine of a cluster.
+    SingleNode,
 }
 
 impl Demo {
-    pub const ALL: [Self; 5] =
-        [Self::WorkerMemory, Self::Fallback, Self::Blocked, Self::SeveralExtensions, Self::ScaleDuringRollout];
+    pub const ALL: [Self; 7] = [
+        Self::WorkerMemory,
+        Self::Fallback,
+        Self::Blocked,
+        Self::SeveralExtensions,
+        Self::ScaleDuringRollout,
+        Self::ControlPlane,
+        Self::SingleNode,
+    ];
 
     pub fn name(self) -> &'static str {
         match self {
@@ -44,6 +57,8 @@ impl Demo {
             Self::Blocked => "blocked",
             Self::SeveralExtensions => "several-extensions",
             Self::ScaleDuringRollout => "scale-during-rollout",
+            Self::ControlPlane => "control-plane",
+            Self::SingleNode => "single-node",
         }
     }
 }
@@ -101,5 +116,7 @@ pub async fn run(demo: Demo, say: Say<'_>) -> Result<(), DemoError> {
         Demo::Blocked => scenarios::blocked(say).await,
         Demo::SeveralExtensions => scenarios::several_extensions(say).await,
         Demo::ScaleDuringRollout => scenarios::scale_during_rollout(say).await,
+        Demo::ControlPlane => control_planes::control_plane(say).await,
+        Demo::SingleNode => control_planes::single_node(say).await,
     }
 }

@@ -6,6 +6,7 @@ use std::time::Duration;
 use kube::Client;
 use kube::api::{Api, Patch, PatchParams};
 use refit_api::cluster::MachineDeployment;
+use refit_api::controlplane::KubeadmControlPlane;
 use serde_json::{Value, json};
 use tokio::time::{Instant, sleep};
 
@@ -13,15 +14,23 @@ use super::picture::{Facts, MachineView, Picture};
 use super::{DemoError, STEP_LIMIT, Say, story};
 use crate::backend::{Backend, EmbeddedOptions};
 use crate::examples::Example;
-use crate::sample::{self, CLUSTER, WORKERS};
+use crate::sample::{self, CLUSTER, CONTROL_PLANE, WORKERS};
 use crate::workers::Workers;
 
 /// How often it is looked at what there is: several times while a simulated update runs.
 const EVERY: Duration = Duration::from_millis(100);
 
+/// What a demonstration is about.
+pub(super) trait Sample {
+    fn namespace(&self) -> &str;
+    fn objects(&self) -> Vec<Value>;
+    /// What is made, for people.
+    fn words(&self) -> String;
+}
+
 /// A management plane in memory, and what was seen of it last.
-pub(super) struct Stage<'a> {
-    pub(super) sample: sample::Workers,
+pub(super) struct Stage<'a, S> {
+    sample: S,
     backend: Backend,
     workers: Workers,
     client: Client,
@@ -29,16 +38,18 @@ pub(super) struct Stage<'a> {
     say: Say<'a>,
     began: Instant,
     wrong: usize,
+    /// The most machines that were seen being updated at a time.
+    most_updating: usize,
 }
 
-impl<'a> Stage<'a> {
+impl<'a, S: Sample> Stage<'a, S> {
     /// Starts everything, with these extensions.
-    pub(super) async fn set(sample: sample::Workers, examples: &[Example], say: Say<'a>) -> Result<Self, DemoError> {
+    pub(super) async fn set(sample: S, examples: &[Example], say: Say<'a>) -> Result<Self, DemoError> {
         let backend = Backend::embedded(&EmbeddedOptions::default()).await?;
         let workers = Workers::start(&backend, examples).await?;
         let client = backend.client().await?;
         let (last, began) = (Picture::default(), Instant::now());
-        let mut stage = Self { sample, backend, workers, client, last, say, began, wrong: 0 };
+        let mut stage = Self { sample, backend, workers, client, last, say, began, wrong: 0, most_updating: 0 };
         let names: Vec<&str> = examples.iter().map(|example| example.name()).collect();
         stage.tell(&format!("a management cluster in memory; extensions: {}", listed(&names)));
         Ok(stage)
@@ -52,27 +63,11 @@ impl<'a> Stage<'a> {
 
     /// Makes the sample, and waits until its machines are there.
     pub(super) async fn create(&mut self) -> Result<Picture, DemoError> {
-        let count = self.sample.replicas;
-        self.tell(&format!("creating Cluster {CLUSTER} and MachineDeployment {WORKERS} with {count} machines"));
-        self.sample.apply(&self.client).await?;
-        self.follow("the machines are there", Picture::is_settled).await
-    }
-
-    /// Makes a template, and has the MachineDeployment use it; `version` too where one is given.
-    pub(super) async fn change(&mut self, host: &sample::Host, version: Option<&str>) -> Result<(), DemoError> {
-        sample::apply(&self.client, &self.sample.machine_template(host)).await?;
-        let mut machine = json!({ "infrastructureRef": { "name": host.template() } });
-        if let Some(version) = version {
-            machine["version"] = json!(version);
+        self.tell(&format!("creating {}", self.sample.words()));
+        for object in self.sample.objects() {
+            sample::apply(&self.client, &object).await?;
         }
-        self.patch(json!({ "spec": { "template": { "spec": machine } } })).await
-    }
-
-    /// Changes the MachineDeployment.
-    pub(super) async fn patch(&mut self, patch: Value) -> Result<(), DemoError> {
-        let api: Api<MachineDeployment> = Api::namespaced(self.client.clone(), &self.sample.namespace);
-        api.patch(WORKERS, &PatchParams::default(), &Patch::Merge(patch)).await?;
-        Ok(())
+        self.follow("the machines are there", Picture::is_settled).await
     }
 
     /// Serves and registers one more extension.
@@ -131,6 +126,12 @@ impl<'a> Stage<'a> {
         self.check("the same hosts and disks", same(|facts| &facts.host) && same(|facts| &facts.disk));
     }
 
+    /// Machines were updated one after another.
+    pub(super) fn check_one_at_a_time(&mut self) {
+        let most = self.most_updating;
+        self.check("never more than one machine was being updated", most == 1);
+    }
+
     /// Something holds of every machine.
     pub(super) fn check_all(&mut self, what: &str, picture: &Picture, holds: impl Fn(&MachineView) -> bool) {
         self.check(what, !picture.machines.is_empty() && picture.machines.values().all(holds));
@@ -148,13 +149,83 @@ impl<'a> Stage<'a> {
     }
 
     async fn look(&mut self) -> Result<Picture, DemoError> {
-        let workload = self.backend.workloads().client(&self.sample.namespace, CLUSTER);
-        let picture = Picture::take(&self.client, &workload, &self.sample.namespace).await?;
+        let workload = self.backend.workloads().client(self.sample.namespace(), CLUSTER);
+        let picture = Picture::take(&self.client, &workload, self.sample.namespace()).await?;
         for line in story::lines(&self.last, &picture) {
             self.tell(&line);
         }
+        let updating = picture.machines.values().filter(|machine| machine.updating.is_some()).count();
+        self.most_updating = self.most_updating.max(updating);
         self.last = picture.clone();
         Ok(picture)
+    }
+}
+
+impl Stage<'_, sample::Workers> {
+    /// Makes a template, and has the MachineDeployment use it; `version` too where one is given.
+    pub(super) async fn change(&mut self, host: &sample::Host, version: Option<&str>) -> Result<(), DemoError> {
+        sample::apply(&self.client, &self.sample.machine_template(host)).await?;
+        let mut machine = json!({ "infrastructureRef": { "name": host.template() } });
+        if let Some(version) = version {
+            machine["version"] = json!(version);
+        }
+        self.patch(json!({ "spec": { "template": { "spec": machine } } })).await
+    }
+
+    /// Changes the MachineDeployment.
+    pub(super) async fn patch(&mut self, patch: Value) -> Result<(), DemoError> {
+        let api: Api<MachineDeployment> = Api::namespaced(self.client.clone(), &self.sample.namespace);
+        api.patch(WORKERS, &PatchParams::default(), &Patch::Merge(patch)).await?;
+        Ok(())
+    }
+}
+
+impl Stage<'_, sample::ControlPlane> {
+    /// Changes the KubeadmControlPlane.
+    pub(super) async fn patch(&mut self, patch: Value) -> Result<(), DemoError> {
+        let api: Api<KubeadmControlPlane> = Api::namespaced(self.client.clone(), &self.sample.namespace);
+        api.patch(CONTROL_PLANE, &PatchParams::default(), &Patch::Merge(patch)).await?;
+        Ok(())
+    }
+
+    /// Every member of etcd is still what it was.
+    pub(super) fn check_etcd(&mut self, before: &BTreeMap<String, Facts>, after: &Picture) {
+        let now = after.facts();
+        let is_same = |(name, facts): (&String, &Facts)| {
+            facts.etcd_member.is_some() && now.get(name).is_some_and(|found| found.etcd_member == facts.etcd_member)
+        };
+        self.check("the same members of etcd (id)", before.iter().all(is_same));
+        self.check("etcd has a leader", after.etcd_leader.is_some());
+    }
+}
+
+impl Sample for sample::Workers {
+    fn namespace(&self) -> &str {
+        &self.namespace
+    }
+
+    fn objects(&self) -> Vec<Value> {
+        Self::objects(self)
+    }
+
+    fn words(&self) -> String {
+        format!("Cluster {CLUSTER} and MachineDeployment {WORKERS} with {} machines", self.replicas)
+    }
+}
+
+impl Sample for sample::ControlPlane {
+    fn namespace(&self) -> &str {
+        &self.namespace
+    }
+
+    fn objects(&self) -> Vec<Value> {
+        Self::objects(self)
+    }
+
+    fn words(&self) -> String {
+        let Self { replicas, version, .. } = self;
+        let machines = if *replicas == 1 { "machine" } else { "machines" };
+        format!("Cluster {CLUSTER} and KubeadmControlPlane {CONTROL_PLANE} with {replicas} {machines} of {version}")
     }
 }
 

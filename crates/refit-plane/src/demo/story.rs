@@ -15,7 +15,9 @@ pub(super) fn lines(old: &Picture, new: &Picture) -> Vec<String> {
     let gone = old.machines.keys().filter(|name| !new.machines.contains_key(*name));
     lines.extend(gone.map(|name| format!("machine {name}: gone")));
     changed(&mut lines, "rollout blocked", old.blocked(), new.blocked());
-    changed(&mut lines, "workers", progress(old).as_deref(), progress(new).as_deref());
+    changed(&mut lines, "etcd is led by", old.etcd_leader.as_deref(), new.etcd_leader.as_deref());
+    let owner = if new.control_plane.is_some() { "control plane" } else { "workers" };
+    changed(&mut lines, owner, progress(old).as_deref(), progress(new).as_deref());
     lines
 }
 
@@ -99,14 +101,8 @@ fn described(machine: &MachineView) -> String {
 }
 
 fn progress(picture: &Picture) -> Option<String> {
-    let deployment = picture.machine_deployment.as_ref()?;
-    let (status, count) = (&deployment.status, |counter: Option<i32>| counter.unwrap_or(0));
-    let counters = format!(
-        "{} of {} up to date, {} available",
-        count(status.up_to_date_replicas),
-        count(status.replicas),
-        count(status.available_replicas)
-    );
+    let [all, up_to_date, available] = picture.counted()?;
+    let counters = format!("{up_to_date} of {all} up to date, {available} available");
     Some(picture.rolling_out().map_or(counters.clone(), |why| format!("{counters}; rolling out: {}", one_line(why))))
 }
 
