@@ -19,7 +19,7 @@ use crate::admission::{FieldError, FieldPath};
 use crate::cluster::{InPlaceFallback, MachineDeploymentRolloutStrategy, MachineDeploymentRolloutStrategyType};
 use crate::controlplane::{KubeadmControlPlaneRolloutStrategy, KubeadmControlPlaneRolloutStrategyType};
 use crate::vocabulary::refit::annotations::{
-    IN_PLACE, KEEP_ORIGINALS, ORDER, REPLACE, REPLACE_AFTER, UPDATE_RETRIES, UPDATE_TIMEOUT,
+    DECIDED, IN_PLACE, KEEP_ORIGINALS, ORDER, REPLACE, REPLACE_AFTER, UPDATE_RETRIES, UPDATE_TIMEOUT,
 };
 
 /// What all of refit's annotations begin with.
@@ -218,12 +218,12 @@ pub fn validate_extension_annotations(annotations: &Annotations, old: Option<&An
 /// Errors of annotations that refit does not know but would have to, by their name.
 ///
 /// Those that the stored object has already are left alone: a newer refit may have written them, and an older one must
-/// still be able to take off a finalizer.
+/// still be able to take off a finalizer. The record of what was decided is written by controllers, and is no user's.
 fn unknown(annotations: &Annotations, old: Option<&Annotations>, known: &[&str]) -> Vec<FieldError> {
     let is_new = |key: &str| old.is_none_or(|old| !old.contains_key(key));
     annotations
         .keys()
-        .filter(|key| key.starts_with(PREFIX) && !known.contains(&key.as_str()) && is_new(key))
+        .filter(|key| key.starts_with(PREFIX) && *key != DECIDED && !known.contains(&key.as_str()) && is_new(key))
         .map(|key| path(key).forbidden(format!("no annotation of refit for this kind; there are {}", known.join(", "))))
         .collect()
 }

@@ -17,7 +17,7 @@ use tokio::time::timeout;
 
 pub use events::{EventError, EventMetrics, EventQueue, EventRecorder, MAX_SERIES, MAX_WAITING};
 pub use failure::{Failure, Why};
-pub use rehearse::rehearse;
+pub use rehearse::{preview, rehearse};
 
 use crate::cache::Written;
 use request::Run;

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
+use jiff::SignedDuration;
 use kube::Client;
 use prometheus_client::registry::Registry;
 use refit_hooks::Extensions;
@@ -21,6 +22,7 @@ use crate::chance::Chance;
 use crate::clock::Clock;
 use crate::cluster::Clusters;
 use crate::context::Context;
+use crate::control_plane::{ControlPlanes, WorkloadAccess};
 use crate::controller::{self, Controller};
 use crate::extension_config::{ExtensionConfigs, Waiting};
 use crate::machine::{self, MachineController};
@@ -51,6 +53,8 @@ pub struct Options {
     pub extensions: Extensions,
     /// How workload clusters are reached.
     pub connector: Connector,
+    /// What control planes ask of their workload clusters, and how.
+    pub workload_access: WorkloadAccess,
     pub settings: Settings,
     pub clock: Clock,
     pub chance: Chance,
@@ -91,19 +95,20 @@ struct Running {
     machine_health_checks: (Arc<MachineHealthChecks>, Queue<ObjectKey>),
     extension_configs: (Arc<ExtensionConfigs>, Queue<ObjectKey>),
     machine_rollouts: (Arc<MachineRollouts>, Queue<ObjectKey>),
+    control_planes: (Arc<ControlPlanes>, Queue<ObjectKey>),
 }
 
 impl Controllers {
     /// Begins to watch. Nothing is written before [`run`](Self::run). Must be called inside a tokio runtime.
     pub fn start(client: Client, options: Options) -> Self {
-        let Options { extensions, connector, settings, clock, chance, instance, metrics } = options;
+        let Options { extensions, connector, workload_access, settings, clock, chance, instance, metrics } = options;
         let cache = Cache::start(&client, &chance);
         let (clusters, secrets) = (cache.clusters.clone(), cache.secrets.clone());
         let workloads = WorkloadClusters::new(client.clone(), clusters, secrets, connector, clock, chance.clone());
         let events = EventQueue::start(client.clone(), instance, clock, chance.clone());
         let shell = Shell { client, cache, workloads, extensions, clock, chance, events };
         let context = Context::new(shell.clone(), metrics.clone());
-        let running = Running::new(&context);
+        let running = Running::new(&context, workload_access, settings.remote_conditions_grace_period);
         let machines = MachineController::new(shell, settings, &metrics);
         let queues = running.queues().into_iter().chain([machines.queue()]).collect();
         Self { queues, context, machines, running, is_cold: Arc::default() }
@@ -178,11 +183,16 @@ impl Liveness {
 }
 
 impl Running {
-    fn new(context: &Context) -> Self {
+    fn new(context: &Context, access: WorkloadAccess, grace_period: SignedDuration) -> Self {
         let [clusters, deployments, sets, checks, configs, rollouts] =
             ["cluster", "machinedeployment", "machineset", "machinehealthcheck", "extensionconfig", "machinerollout"]
                 .map(|name| context.queue(name));
-        let waiting = Waiting { machine_deployments: deployments.clone(), machine_sets: sets.clone() };
+        let control_planes = context.queue("kubeadmcontrolplane");
+        let waiting = Waiting {
+            machine_deployments: deployments.clone(),
+            machine_sets: sets.clone(),
+            kubeadm_control_planes: control_planes.clone(),
+        };
         let of = || context.clone();
         Self {
             clusters: (Arc::new(Clusters::new(of(), clusters.clone())), clusters),
@@ -191,6 +201,7 @@ impl Running {
             machine_health_checks: (Arc::new(MachineHealthChecks::new(of(), &checks)), checks),
             extension_configs: (Arc::new(ExtensionConfigs::new(of(), &configs, waiting)), configs),
             machine_rollouts: (Arc::new(MachineRollouts::new(of(), &rollouts)), rollouts),
+            control_planes: (Arc::new(ControlPlanes::new(of(), access, grace_period, &control_planes)), control_planes),
         }
     }
 
@@ -198,7 +209,7 @@ impl Running {
         let (clusters, deployments, sets) = (&self.clusters.1, &self.machine_deployments.1, &self.machine_sets.1);
         let (checks, configs, rollouts) =
             (&self.machine_health_checks.1, &self.extension_configs.1, &self.machine_rollouts.1);
-        [clusters, deployments, sets, checks, configs, rollouts].into_iter().cloned().collect()
+        [clusters, deployments, sets, checks, configs, rollouts, &self.control_planes.1].into_iter().cloned().collect()
     }
 
     fn spawn(self, cache: &Cache) -> JoinSet<()> {
@@ -209,6 +220,7 @@ impl Running {
         spawn(&mut loops, cache, self.machine_health_checks);
         spawn(&mut loops, cache, self.extension_configs);
         spawn(&mut loops, cache, self.machine_rollouts);
+        spawn(&mut loops, cache, self.control_planes);
         loops
     }
 }

@@ -15,10 +15,11 @@ use certificates::Certificates;
 /// The name under which changes are subscribed to.
 const SUBSCRIBER: &str = "extension-config";
 
-/// Who waits for extensions: MachineDeployments and MachineSets.
+/// Who waits for extensions: MachineDeployments, MachineSets and control planes.
 pub struct Waiting {
     pub machine_deployments: Queue<ObjectKey>,
     pub machine_sets: Queue<ObjectKey>,
+    pub kubeadm_control_planes: Queue<ObjectKey>,
 }
 
 /// The controller of ExtensionConfigs.
@@ -44,6 +45,8 @@ impl Waiting {
     fn wake(&self, cache: &Cache) {
         cache.machine_deployments.all().iter().for_each(|it| self.machine_deployments.add(ObjectKey::of(&**it)));
         cache.machine_sets.all().iter().for_each(|it| self.machine_sets.add(ObjectKey::of(&**it)));
+        let control_planes = cache.kubeadm_control_planes.all();
+        control_planes.iter().for_each(|it| self.kubeadm_control_planes.add(ObjectKey::of(&**it)));
     }
 }
 

@@ -11,10 +11,12 @@
 pub mod act;
 pub mod answers;
 pub mod cache;
+pub mod certificates;
 pub mod chance;
 pub mod clock;
 pub mod cluster;
 pub mod context;
+pub mod control_plane;
 pub mod controller;
 pub mod controllers;
 mod doubts;

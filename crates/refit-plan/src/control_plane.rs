@@ -24,12 +24,15 @@
 
 mod adoption;
 mod applied;
+mod decided;
 mod decision;
 mod deletion;
 mod desired;
 mod etcd;
+mod hand_over;
 mod in_place;
 pub mod inspection;
+mod knowledge;
 mod machine;
 mod observed;
 mod pre_terminate;
@@ -53,7 +56,8 @@ use refit_api::cluster::Cluster;
 
 pub use adoption::{Candidate, Claim, ClaimError, claim, is_controlled};
 pub use decision::{Decision, Step};
-pub use observed::{Coverage, EtcdMember, EtcdMembers, Observed, ObservedMachine};
+pub use hand_over::{HandOver, HandOverError, Seen};
+pub use observed::{Coverage, EtcdMember, EtcdMembers, Observed, ObservedMachine, Refused};
 
 use view::View;
 
@@ -67,11 +71,14 @@ const SYNC_RETRY: Duration = Duration::from_secs(1);
 ///
 /// # Guarantees
 /// - Under `Require`, no Machine is deleted for a rollout.
+/// - Under `Prefer`, one is deleted for a rollout only when the registered extensions leave its change uncovered and that
+///   answer has been on record for `refit.dev/replace-after`, or when the user has said so.
 /// - An update in place begins only while no Machine is being updated or deleted, and all are healthy.
 /// - After a crash between any two steps, deciding again leads to the same end.
 /// - Where nothing is left to do, there is no step and no report.
-pub fn decide(observed: &Observed) -> Decision {
-    let view = View::of(observed);
+pub fn decide(read: &Observed) -> Decision {
+    let observed = &read.with_what_was_seen();
+    let view = View::of(observed, read);
     let mut decision = Decision::default();
     if let Some(by) = paused_by(&observed.cluster, &observed.control_plane.metadata) {
         decision.wait(WaitingOn::Paused);
@@ -90,12 +97,25 @@ pub fn decide(observed: &Observed) -> Decision {
     decision
 }
 
+/// Whether the decision depends on the workload cluster and on certificates: not while the control plane is paused, comes, or
+/// goes.
+pub fn is_at_work(observed: &Observed) -> bool {
+    let metadata = &observed.control_plane.metadata;
+    let is_going = metadata.deletion_timestamp.is_some();
+    deletion::is_finalizer_set(metadata) && !is_going && paused_by(&observed.cluster, metadata).is_none()
+}
+
 /// One line per step, in their order. Each that has something to do, or to wait for, keeps the later ones back.
 fn act(view: &View<'_>, decision: &mut Decision) {
     if !can_begin(view, decision) || makes_no_sense(view, decision) {
         return;
     }
     sync::decide(view, decision);
+    if let Some(why) = &view.observed.not_inspected {
+        // Whoever cannot look into the workload cluster does not know what its machines can do without.
+        decision.wait_for(why.clone());
+        return decision.requeue(preflight::RETRY);
+    }
     let _ = etcd::remove_orphan(view, decision)
         || pre_terminate::decide(view, decision)
         || in_place::resume(view, decision)

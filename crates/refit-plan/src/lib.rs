@@ -3,6 +3,7 @@
 //! There is no client, no clock and no randomness in this crate: the time is a field of what was observed, and a random
 //! suffix comes in as a number. The same input gives the same output, whatever the order in which things were registered.
 
+pub mod certificates;
 pub mod check;
 pub mod cluster;
 pub mod control_plane;

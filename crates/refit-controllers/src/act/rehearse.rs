@@ -4,6 +4,7 @@ use kube::Client;
 use refit_plan::effect::{Target, Write};
 use refit_plan::machine_set::refusal::Refusal;
 use refit_plan::machine_set::start_move::{Outcome, Rehearsal, Rehearsed};
+use serde_json::Value;
 
 use super::failure::{Failure, Why};
 use super::request::Run;
@@ -30,6 +31,11 @@ pub async fn rehearse(client: &Client, rehearsal: Rehearsal) -> Result<Rehearsed
         return Ok(Rehearsed { rehearsal, outcome });
     }
     Ok(Rehearsed { rehearsal, outcome: Outcome::Accepted })
+}
+
+/// What the API server would make of a write: the whole object, as a dry run gives it.
+pub async fn preview(client: &Client, write: &Write) -> Result<Value, Failure> {
+    within_limit(write.target(), request::preview(client.clone(), write)).await
 }
 
 /// Whether the server would create a new object of this kind from the same template. No answer is no yes.

@@ -31,14 +31,39 @@ pub(super) async fn write(client: Client, write: &Write, run: Run) -> Result<Wri
 
 /// Server-side apply, by force.
 pub(super) async fn apply(client: Client, apply: &Apply, run: Run) -> Result<Written, Failure> {
+    let target = &apply.target;
+    send(client, target, apply_request(apply, run)).await.map_err(|error| Failure::of(target, &error))
+}
+
+/// What the server would make of a write, as a whole object.
+pub(super) async fn preview(client: Client, write: &Write) -> Result<Value, Failure> {
+    let request = match write {
+        Write::Apply(it) => apply_request(it, Run::Dry),
+        Write::Patch(it) => patch_request(it, Run::Dry),
+    };
+    let answer = async { client.request::<Value>(request.map_err(kube::Error::BuildRequest)?).await };
+    answer.await.map_err(|error| Failure::of(write.target(), &error))
+}
+
+type BuiltRequest = Result<http::Request<Vec<u8>>, kube::core::request::Error>;
+
+fn apply_request(apply: &Apply, run: Run) -> BuiltRequest {
     let params = PatchParams { dry_run: run == Run::Dry, ..PatchParams::apply(apply.manager).force() };
     let target = &apply.target;
-    let request = request(target).patch(&target.name, &params, &Body::Apply(&with_uid(apply)));
-    send(client, target, request).await.map_err(|error| Failure::of(target, &error))
+    request(target).patch(&target.name, &params, &Body::Apply(&with_uid(apply)))
 }
 
 /// A patch with its preconditions.
 pub(super) async fn patch(client: Client, patch: &Patch, run: Run) -> Result<Written, Failure> {
+    let target = &patch.target;
+    let failure = |error| match patch.operations {
+        Some(_) => Failure::of_operations(target, &error),
+        None => Failure::of(target, &error),
+    };
+    send(client, target, patch_request(patch, run)).await.map_err(failure)
+}
+
+fn patch_request(patch: &Patch, run: Run) -> BuiltRequest {
     let field_manager = Some(Patch::MANAGER.to_owned());
     let params = PatchParams { field_manager, dry_run: run == Run::Dry, ..PatchParams::default() };
     let target = &patch.target;
@@ -46,15 +71,10 @@ pub(super) async fn patch(client: Client, patch: &Patch, run: Run) -> Result<Wri
         Some(operations) => Body::Json(json_patch(operations)),
         None => Body::Merge(patch.body()),
     };
-    let request = match patch.part {
+    match patch.part {
         Part::Object => request(target).patch(&target.name, &params, &body),
         Part::Status => request(target).patch_subresource("status", &target.name, &params, &body),
-    };
-    let failure = |error| match patch.operations {
-        Some(_) => Failure::of_operations(target, &error),
-        None => Failure::of(target, &error),
-    };
-    send(client, target, request).await.map_err(failure)
+    }
 }
 
 fn json_patch(operations: &[Value]) -> json_patch::Patch {
@@ -110,11 +130,7 @@ struct Version {
     resource_version: Option<String>,
 }
 
-async fn send(
-    client: Client,
-    target: &Target,
-    request: Result<http::Request<Vec<u8>>, kube::core::request::Error>,
-) -> Result<Written, kube::Error> {
+async fn send(client: Client, target: &Target, request: BuiltRequest) -> Result<Written, kube::Error> {
     let answer: Answer = client.request(request.map_err(kube::Error::BuildRequest)?).await?;
     Ok(written(target, &ObjectMeta { resource_version: answer.metadata.resource_version, ..ObjectMeta::default() }))
 }

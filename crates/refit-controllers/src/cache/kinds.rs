@@ -12,6 +12,7 @@ use kube::api::Api;
 use kube::core::{ApiResource, PartialObjectMeta};
 use kube::{Client, Resource};
 use refit_api::cluster::{Cluster, Machine, MachineDeployment, MachineHealthCheck, MachineSet};
+use refit_api::controlplane::KubeadmControlPlane;
 use refit_api::resource::CustomKind;
 use refit_api::rollout::MachineRollout;
 use refit_api::runtime::ExtensionConfig;
@@ -28,8 +29,15 @@ use super::sight::{Sight, Written};
 use super::watched::Watched;
 use crate::chance::Chance;
 
-/// Group and kind.
-type KindName = (String, String);
+/// Group and kind, and whether it is watched as a kind of ours or of a provider. Some are both.
+type KindName = (String, String, Watcher);
+
+/// As what a kind is watched.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Watcher {
+    Own,
+    Provider,
+}
 
 /// All informers of the process. Clones are the same.
 #[derive(Clone)]
@@ -41,6 +49,8 @@ pub struct Cache {
     pub machine_health_checks: Informer<MachineHealthCheck>,
     pub extension_configs: Informer<ExtensionConfig>,
     /// Nobody waits for them: a server may not have the kind.
+    pub kubeadm_control_planes: Informer<KubeadmControlPlane>,
+    /// The same.
     pub machine_rollouts: Informer<MachineRollout>,
     pub namespaces: Informer<PartialObjectMeta<Namespace>>,
     /// Only of which versions they say what; their schemas are large.
@@ -71,6 +81,7 @@ impl Cache {
             ]),
             machine_health_checks: starting.own(vec![Index::CLUSTER]),
             extension_configs: starting.own(vec![]),
+            kubeadm_control_planes: starting.own(vec![]),
             machine_rollouts: starting.own(vec![Index::OWNER]),
             namespaces: starting.metadata(None),
             providers: Providers::new(client, chance, &definitions),
@@ -87,7 +98,8 @@ impl Cache {
         let (informer, is_new) = self.providers.informer(resource, &self.definitions);
         if is_new {
             self.watched.add(&resource.plural, &informer);
-            remember(&self.sights, (resource.group.clone(), resource.kind.clone()), informer.clone());
+            let name = (resource.group.clone(), resource.kind.clone(), Watcher::Provider);
+            remember(&self.sights, name, informer.clone());
         }
         informer
     }
@@ -137,18 +149,23 @@ impl Cache {
     pub async fn has_seen(&self, written: Vec<Written>, limit: Duration) -> Vec<Written> {
         let deadline = Instant::now() + limit;
         let seen = join_all(written.into_iter().map(async |written| {
-            let sight = self.sight_of(&written)?;
-            let left = deadline.saturating_duration_since(Instant::now());
-            (!sight.has_seen(&written, left).await).then_some(written)
+            for sight in self.sights_of(&written) {
+                let left = deadline.saturating_duration_since(Instant::now());
+                if !sight.has_seen(&written, left).await {
+                    return Some(written);
+                }
+            }
+            None
         }));
         seen.await.into_iter().flatten().collect()
     }
 
-    fn sight_of(&self, written: &Written) -> Option<Arc<dyn Sight>> {
+    fn sights_of(&self, written: &Written) -> Vec<Arc<dyn Sight>> {
         let target = written.target();
         let group = target.api_version.split_once('/').map_or("", |(group, _)| group);
         let sights = self.sights.lock().unwrap_or_else(PoisonError::into_inner);
-        sights.get(&(group.to_owned(), target.kind.clone())).cloned()
+        let name = |watcher| (group.to_owned(), target.kind.clone(), watcher);
+        [Watcher::Own, Watcher::Provider].into_iter().filter_map(|it| sights.get(&name(it)).cloned()).collect()
     }
 }
 
@@ -165,7 +182,11 @@ impl Starting<'_> {
         let informer = Informer::start(Feed::of(Api::all(self.client.clone())), indexes, self.chance.clone());
         let definition = K::DEFINITION;
         self.watched.add(definition.plural, &informer);
-        remember(&self.sights, (definition.group.to_owned(), definition.kind.to_owned()), informer.clone());
+        remember(
+            &self.sights,
+            (definition.group.to_owned(), definition.kind.to_owned(), Watcher::Own),
+            informer.clone(),
+        );
         informer
     }
 

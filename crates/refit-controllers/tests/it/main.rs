@@ -2,7 +2,9 @@
 
 mod acting;
 mod caching;
+mod certificates;
 mod clusters;
+mod control_planes;
 mod costs;
 mod drains;
 mod health_checks;
@@ -10,6 +12,7 @@ mod machine_sets;
 mod machines;
 mod plain;
 mod plane;
+mod played_workload;
 mod rollouts;
 mod silent;
 mod undecodable;

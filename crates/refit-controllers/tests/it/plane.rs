@@ -18,6 +18,7 @@ use refit_apiserver::host::Host;
 use refit_apiserver::store::Store;
 use refit_controllers::chance::Chance;
 use refit_controllers::clock::Clock;
+use refit_controllers::control_plane::WorkloadAccess;
 use refit_controllers::controllers::{Controllers, Options};
 use refit_controllers::queue::QueueMetrics;
 use refit_controllers::workload::Connector;
@@ -31,6 +32,7 @@ use tokio::task::JoinHandle;
 use tower::ServiceExt;
 use tower::util::BoxCloneSyncService;
 
+use crate::played_workload::Workload;
 use crate::{plain, world};
 
 /// How often the controllers sent what: method, resource and subresource, without names.
@@ -50,9 +52,17 @@ pub struct Plane {
     pub clock: Clock,
     /// The uid of an object that the controllers are told of with a Cluster that is no text.
     pub garbled: Garbled,
+    /// What control planes see of their workload cluster.
+    pub workload: Workload,
     metrics: QueueMetrics,
+    controllers: Box<dyn Fn() -> Running + Send + Sync>,
+    running: Running,
+}
+
+/// Controllers at work, and how they are told to end.
+struct Running {
     end: oneshot::Sender<()>,
-    running: JoinHandle<()>,
+    task: JoinHandle<()>,
 }
 
 impl Plane {
@@ -79,11 +89,25 @@ impl Plane {
                 let garbling = garbling.clone();
                 answer.map(|body| body.map_frame(move |frame| frame.map_data(|line| garble(&garbling, line))))
             });
-        let options = Options { metrics: metrics.clone(), ..options(client.clone(), extension, clock) };
-        let running = Controllers::start(Client::new(service, "default"), options);
-        let (end, ended) = oneshot::channel();
-        let running = tokio::spawn(running.run(async move { drop(ended.await) }));
-        Self { client, writes, reads, clock, garbled, metrics, end, running }
+        let workload = Workload::new(client.clone());
+        let (of_controllers, counted, access) = (Client::new(service, "default"), metrics.clone(), workload.access());
+        let workload_client = client.clone();
+        let controllers = Box::new(move || {
+            let options = options(workload_client.clone(), extension.clone(), access.clone(), clock);
+            let controllers =
+                Controllers::start(of_controllers.clone(), Options { metrics: counted.clone(), ..options });
+            let (end, ended) = oneshot::channel();
+            Running { end, task: tokio::spawn(controllers.run(async move { drop(ended.await) })) }
+        });
+        let running = controllers();
+        Self { client, writes, reads, clock, garbled, workload, metrics, controllers, running }
+    }
+
+    /// The process dies wherever it is, and another one takes its place.
+    pub async fn crash(&mut self) {
+        self.running.task.abort();
+        let _ = (&mut self.running.task).await;
+        self.running = (self.controllers)();
     }
 
     /// Waits until the controllers write nothing more. Gives what they wrote, and counts anew.
@@ -114,8 +138,9 @@ impl Plane {
     }
 
     pub async fn end(self) {
-        drop(self.end);
-        let ended = tokio::time::timeout(Duration::from_secs(180), self.running).await;
+        let Running { end, task } = self.running;
+        drop(end);
+        let ended = tokio::time::timeout(Duration::from_secs(180), task).await;
         ended.expect("the controllers must end in time").expect("the controllers must end well");
     }
 }
@@ -133,7 +158,7 @@ fn garble(garbled: &Garbled, line: Bytes) -> Bytes {
 }
 
 /// The management cluster is its own workload cluster.
-fn options(workload: Client, extension: Extension, clock: Clock) -> Options {
+fn options(workload: Client, extension: Extension, workload_access: WorkloadAccess, clock: Clock) -> Options {
     let connector: Connector = Arc::new(move |_, _| {
         let client = workload.clone();
         async move { Ok(client) }.boxed()
@@ -141,6 +166,7 @@ fn options(workload: Client, extension: Extension, clock: Clock) -> Options {
     Options {
         extensions: Extensions::new(HookClient::new(transport(extension), HookMetrics::default())),
         connector,
+        workload_access,
         settings: Settings::default(),
         clock,
         chance: Chance::from_seed(1),

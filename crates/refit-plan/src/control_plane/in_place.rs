@@ -16,20 +16,21 @@
 //! needs a new plan.
 
 use refit_api::pending_hooks;
-use refit_api::policy::InPlacePolicy;
 use refit_api::vocabulary::annotations::{CLONED_FROM_GROUP_KIND, CLONED_FROM_NAME, PENDING_HOOKS, UPDATE_IN_PROGRESS};
 use refit_api::vocabulary::events::SUCCESSFUL_START_IN_PLACE_UPDATE;
 use refit_api::vocabulary::managers::KUBEADM_CONTROL_PLANE;
-use refit_api::vocabulary::refit::annotations::UPDATE_PLAN;
+use refit_api::vocabulary::refit::annotations::{UPDATE_FAILED, UPDATE_PLAN, UPDATE_PROGRESS};
 use serde_json::{Value, json};
 
 use super::applied::owned;
 use super::decision::Decision;
 use super::desired;
 use super::etcd::forward_leadership;
+use super::knowledge::{refusal, unknown, unsettled};
 use super::machine::{UPDATE_MACHINE, annotation_of};
 use super::observed::{Coverage, ObservedMachine};
 use super::preflight::RETRY;
+use super::quorum;
 use super::rollout;
 use super::sync::{encoded, stays_scaffolding};
 use super::view::View;
@@ -38,13 +39,25 @@ use crate::coverage::FrozenPlan;
 use crate::coverage::kubeadm_config::Flavour;
 use crate::effect::{Event, Patch, Target};
 use crate::fleet;
-use crate::waiting::WaitingOn;
 
-/// Begins the update of a Machine that extensions have accepted.
-pub(super) fn begin(view: &View<'_>, machine: &ObservedMachine, plan: &FrozenPlan, decision: &mut Decision) {
-    let Some(objects) = objects(view, machine) else {
-        return decision.wait_for(format!("an object of machine {}, or its template, is not there", machine.name()));
+/// Whether the update of a Machine can begin; if not, the decision says why.
+pub(super) fn can_begin(view: &View<'_>, machine: &ObservedMachine, decision: &mut Decision) -> bool {
+    let name = machine.name();
+    let why = if objects(view, machine).is_none() {
+        format!("an object of machine {name}, or its template, is not there")
+    } else if !quorum::survives_update(view.observed, machine) {
+        format!("etcd would lose its quorum while machine {name} is updated")
+    } else {
+        return true;
     };
+    decision.wait_for(why);
+    decision.requeue(RETRY);
+    false
+}
+
+/// Begins the update of a Machine that extensions have accepted and that [can begin](can_begin).
+pub(super) fn begin(view: &View<'_>, machine: &ObservedMachine, plan: &FrozenPlan, decision: &mut Decision) {
+    let Some(objects) = objects(view, machine) else { return };
     forward_leadership(view, machine, decision);
     mark(machine, plan, decision);
     hand_over(view, machine, objects, decision);
@@ -53,7 +66,7 @@ pub(super) fn begin(view: &View<'_>, machine: &ObservedMachine, plan: &FrozenPla
 /// Goes on with hand-overs that were cut short. Tells whether there is something to write for one.
 pub(super) fn resume(view: &View<'_>, decision: &mut Decision) -> bool {
     let is_open = |machine: &&ObservedMachine| {
-        machine.is_marked() && !machine.is_deleting() && (!machine.is_pending() || machine.has_failed_update())
+        machine.is_marked() && !machine.is_deleting() && (!machine.is_pending() || is_over(machine))
     };
     // Only ever one is begun at a time, so that there is more than one only where somebody else set a mark.
     let before = decision.steps.len();
@@ -64,6 +77,11 @@ pub(super) fn resume(view: &View<'_>, decision: &mut Decision) -> bool {
         }
     }
     false
+}
+
+/// Whether nobody is at work on it although its update is not done, so that it may become something else.
+fn is_over(machine: &ObservedMachine) -> bool {
+    machine.has_failed_update() || fleet::is_free(&machine.machine)
 }
 
 fn resume_one(view: &View<'_>, machine: &ObservedMachine, decision: &mut Decision) {
@@ -78,9 +96,16 @@ fn resume_one(view: &View<'_>, machine: &ObservedMachine, decision: &mut Decisio
         }
         Some(Ok(frozen)) => frozen,
     };
-    let Coverage::Asked { target, verdict } = &machine.coverage else {
-        decision.ask.insert(name.to_owned());
-        return;
+    let (target, verdict) = match &machine.coverage {
+        Coverage::NotAsked => {
+            decision.ask.insert(name.to_owned());
+            return;
+        }
+        Coverage::Unknown { why } => return unsettled(unknown(machine, why.clone()), decision),
+        // Nothing has happened to it, so that it need not wait with a mark.
+        Coverage::Refused(_) if !is_begun(machine) => return take_back(machine, decision),
+        Coverage::Refused(refused) => return unsettled(refusal(machine, refused), decision),
+        Coverage::Asked { target, change: _, verdict } => (target, verdict),
     };
     match (*target == frozen.target, machine.is_pending()) {
         (true, false) => go_on(view, machine, decision),
@@ -126,22 +151,16 @@ fn change_course(
             mark(machine, &plan.clone().after(frozen, &fleet::progress_of(&machine.machine).missing), decision);
             go_on(view, machine, decision);
         }
-        Accepted::Undecided { answers } => {
-            decision.wait(WaitingOn::Undecided { answers: answers.clone() });
-            decision.requeue(RETRY);
-        }
-        Accepted::Uncovered { paths, answers } => match view.policy.as_ref().map(|policy| policy.in_place) {
-            Ok(InPlacePolicy::Prefer | InPlacePolicy::Never) => rollout::replace(view, machine, decision),
-            Ok(InPlacePolicy::Require) | Err(_) => {
-                decision.wait(WaitingOn::Uncovered { paths: paths.clone(), answers: answers.clone() });
-            }
-        },
+        Accepted::Uncovered { .. } | Accepted::Undecided { .. } => rollout::without_plan(view, machine, decision),
     }
 }
 
 /// Marks the Machine, and freezes the plan with it. A hook that waits for an older plan is called off.
 fn mark(machine: &ObservedMachine, plan: &FrozenPlan, decision: &mut Decision) {
     let mut annotations = json!({ UPDATE_IN_PROGRESS: "", UPDATE_PLAN: plan.encode() });
+    if is_over(machine) {
+        (annotations[UPDATE_FAILED], annotations[UPDATE_PROGRESS]) = (Value::Null, Value::Null);
+    }
     if machine.is_pending() {
         let mut left = machine.annotations().clone();
         pending_hooks::mark_done(&mut left, UPDATE_MACHINE);
@@ -153,12 +172,12 @@ fn mark(machine: &ObservedMachine, plan: &FrozenPlan, decision: &mut Decision) {
 }
 
 /// The objects of a Machine as they should be; nothing if one is not there.
-struct Objects {
+pub(super) struct Objects {
     infrastructure: (Target, Value),
     config: (Target, Value),
 }
 
-fn objects(view: &View<'_>, machine: &ObservedMachine) -> Option<Objects> {
+pub(super) fn objects(view: &View<'_>, machine: &ObservedMachine) -> Option<Objects> {
     let (live, config) = (machine.infrastructure.as_ref()?, machine.kubeadm_config.as_ref()?);
     let target = Target::of_value(live);
     let mut infrastructure = desired::infrastructure(view.observed, &target.name, Some(live))?;
@@ -184,7 +203,7 @@ fn set_metadata(intent: &mut Value, annotations: Value) {
 }
 
 /// The second write and all that follow it.
-fn hand_over(view: &View<'_>, machine: &ObservedMachine, objects: Objects, decision: &mut Decision) {
+pub(super) fn hand_over(view: &View<'_>, machine: &ObservedMachine, objects: Objects, decision: &mut Decision) {
     let Objects { infrastructure, config } = objects;
     decision.apply(infrastructure.0, KUBEADM_CONTROL_PLANE, infrastructure.1);
     decision.apply(config.0.clone(), KUBEADM_CONTROL_PLANE, config.1);

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use jiff::Timestamp;
 use refit_api::bootstrap::KubeadmConfig;
 use refit_api::cluster::{Cluster, Machine};
+use refit_api::conditions::{self, NewCondition};
 use refit_api::controlplane::KubeadmControlPlane;
 use serde_json::Value;
 
@@ -12,8 +13,8 @@ use crate::coverage::{Accepted, ContentHash};
 
 /// Everything that a decision may look at; what is not here cannot influence it.
 ///
-/// The Machines carry the conditions of Pods, etcd members and Nodes as they were just seen in the workload cluster:
-/// whoever observes sets them before.
+/// All objects are as they were read. What was just seen in the workload cluster and of the certificates is beside them,
+/// and the decision looks at, and reports, both together.
 #[derive(Debug, Clone)]
 pub struct Observed {
     pub now: Timestamp,
@@ -32,6 +33,14 @@ pub struct Observed {
     pub nodes_without_machine: Vec<String>,
     /// Whether the ConfigMap `kubeadm-config` of the workload cluster could be read.
     pub has_kubeadm_config: bool,
+    /// What was just seen of Pods, etcd members and Nodes, by Machine. Conditions that are not in it stay as they are.
+    pub inspected: BTreeMap<String, Vec<NewCondition>>,
+    /// Why Machines must be left alone for now: the workload cluster cannot be looked at.
+    pub not_inspected: Option<String>,
+    /// Whether the certificates of the cluster are there; nothing if that was not looked at.
+    pub certificates: Option<NewCondition>,
+    /// Which extensions are registered, if that is known.
+    pub registered: Option<ContentHash>,
     /// Workers that are still there, as `Machines: a, b`. Looked at only when the control plane is being deleted.
     pub workers: Vec<String>,
 }
@@ -55,12 +64,29 @@ pub struct ObservedMachine {
 pub enum Coverage {
     /// Nobody was asked. Where the decision depends on it, it says so in [`Decision::ask`](super::Decision::ask).
     NotAsked,
+    /// They were to be asked, and could not be. To be tried again.
+    Unknown { why: String },
+    /// The API server would not take the writes of the hand-over.
+    Refused(Refused),
     /// They were asked about what the machine is and should be now.
     Asked {
         /// A hash of what the machine should be. It is the target of a plan that covers every change, too.
         target: ContentHash,
+        /// A hash of what is to change, the same for machines that change in the same way.
+        change: ContentHash,
         verdict: Accepted,
     },
+}
+
+/// A write of a hand-over that the API server refuses in a dry run.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Refused {
+    /// As in `DevMachine a`.
+    pub object: String,
+    /// The server's own words.
+    pub words: String,
+    /// This host can never become what is wanted, and a new one could.
+    pub is_for_good: bool,
 }
 
 /// The members of etcd as they were last seen.
@@ -82,6 +108,24 @@ pub struct EtcdMember {
 }
 
 impl Observed {
+    /// The same with the conditions that were just seen on their objects.
+    pub(super) fn with_what_was_seen(&self) -> Self {
+        let mut seen = self.clone();
+        let set =
+            |all: &mut Vec<_>, one: &NewCondition, generation| conditions::set(all, one.clone(), generation, self.now);
+        if let Some(certificates) = &self.certificates {
+            let generation = self.control_plane.metadata.generation;
+            set(&mut seen.control_plane.status.conditions, certificates, generation);
+        }
+        for (name, machine) in &mut seen.machines {
+            let generation = machine.machine.metadata.generation;
+            for condition in self.inspected.get(name).into_iter().flatten() {
+                set(&mut machine.machine.status.conditions, condition, generation);
+            }
+        }
+        seen
+    }
+
     /// Whether etcd runs on the control plane's own machines.
     pub(super) fn is_etcd_managed(&self) -> bool {
         self.control_plane.spec.kubeadm_config_spec.cluster_configuration.etcd.external.is_none()

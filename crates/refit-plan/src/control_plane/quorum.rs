@@ -11,6 +11,8 @@ pub(super) enum Change<'a> {
     Added,
     /// The member of this name goes.
     Removed(&'a str),
+    /// The member of this name is away for a while, and still counts.
+    Restarted(&'a str),
 }
 
 /// Whether etcd keeps its quorum through the change. Learners must have been promoted before.
@@ -21,9 +23,19 @@ pub(super) fn survives(observed: &Observed, change: Change<'_>) -> bool {
         projected.unhealthy += usize::from(observed.members().len() > 1);
     }
     for member in observed.members().iter().filter(|member| change != Change::Removed(&member.name)) {
-        projected.count(observed, member);
+        projected.count(observed, member, change);
     }
     projected.has_quorum()
+}
+
+/// Whether etcd goes on while the machine is updated. The only member has nobody to leave it to: then nothing else is lost.
+pub(super) fn survives_update(observed: &Observed, machine: &ObservedMachine) -> bool {
+    match machine.node_name() {
+        Some(node) if observed.is_etcd_managed() && observed.members().len() > 1 => {
+            survives(observed, Change::Restarted(node))
+        }
+        Some(_) | None => true,
+    }
 }
 
 /// Whether a machine with all of its components is left, this one aside.
@@ -41,14 +53,14 @@ struct Projection {
 }
 
 impl Projection {
-    fn count(&mut self, observed: &Observed, member: &EtcdMember) {
+    fn count(&mut self, observed: &Observed, member: &EtcdMember, change: Change<'_>) {
         let is_starting = member.name.is_empty();
         if is_starting || member.is_learner {
             self.learners += 1;
         } else {
             self.voting += 1;
         }
-        if is_starting || !is_healthy(observed, member) {
+        if is_starting || change == Change::Restarted(&member.name) || !is_healthy(observed, member) {
             self.unhealthy += 1;
         }
     }

@@ -1,18 +1,19 @@
 //! Brings outdated Machines to what they should be, one at a time.
 
 use refit_api::policy::InPlacePolicy;
+use refit_api::vocabulary::annotations::DELETE_MACHINE;
 
 use super::decision::Decision;
 use super::in_place;
-use super::observed::{Coverage, ObservedMachine};
+use super::knowledge::{self, Known};
+use super::observed::ObservedMachine;
 use super::preflight::{Operation, RETRY};
 use super::scale::{self, Purpose};
 use super::selection;
-use super::up_to_date::Standing;
+use super::up_to_date::{Ineligible, Standing};
 use super::view::{Policy, View};
-use crate::coverage::Accepted;
-use crate::coverage::FrozenPlan;
-use crate::waiting::{Answer, WaitingOn};
+use crate::coverage::{ContentHash, FrozenPlan};
+use crate::waiting::WaitingOn;
 
 /// Takes the next step of the rollout. Tells whether there is one at all.
 pub(super) fn decide(view: &View<'_>, decision: &mut Decision) -> bool {
@@ -38,15 +39,20 @@ pub(super) fn decide(view: &View<'_>, decision: &mut Decision) -> bool {
 /// Upstream's sequence: a spare machine first where one is allowed, then each outdated one in place or away.
 fn prefer<'a>(view: &View<'a>, policy: &Policy, outdated: &[&'a ObservedMachine], decision: &mut Decision) {
     let (current, desired) = (view.observed.machines.len(), view.observed.desired_replicas());
-    if current < desired + policy.max_surge {
-        let is_spare = policy.in_place == InPlacePolicy::Prefer && policy.keeps_originals;
+    let is_spare = policy.in_place == InPlacePolicy::Prefer && policy.keeps_originals;
+    // With a second member, etcd loses its quorum when either is away: a spare machine puts the only one at risk.
+    let is_alone = is_spare && current == 1 && desired == 1;
+    if current < desired + policy.max_surge && !is_alone {
         return scale::up(view, if is_spare { Purpose::Scaffolding } else { Purpose::Replica }, decision);
     }
     let Some(machine) = selection::next(view, outdated) else { return };
-    if is_tried_in_place(view, policy, machine, outdated) {
-        update_or_replace(view, machine, decision);
-    } else {
-        replace(view, machine, decision);
+    if !is_tried_in_place(view, policy, machine, outdated) {
+        return replace(view, machine, decision);
+    }
+    match ineligible(view, machine) {
+        None => update_or_replace(view, machine, decision),
+        Some(Ineligible::ToBeReplaced(_)) => replace(view, machine, decision),
+        Some(Ineligible::NotKnown(why)) => knowledge::unsettled(not_known(machine, why), decision),
     }
 }
 
@@ -69,23 +75,46 @@ fn is_tried_in_place(
 ) -> bool {
     let is_needed = view.observed.machines.len() - outdated.len() < view.observed.desired_replicas();
     let is_kept = policy.keeps_originals && !machine.is_scaffolding() && view.has_scaffolding();
-    let may_be = policy.in_place == InPlacePolicy::Prefer && ineligible(view, machine).is_none();
-    may_be && !view.is_up_to_date(machine) && (is_needed || is_kept)
+    policy.in_place == InPlacePolicy::Prefer && !view.is_up_to_date(machine) && (is_needed || is_kept)
 }
 
 fn update_or_replace(view: &View<'_>, machine: &ObservedMachine, decision: &mut Decision) {
-    if let Some(blocked) = view.preflight.reason_not_to(Operation::Update) {
-        // If it alone is sick, a new machine is safer than an update of this one.
-        return match view.preflight.reason_not_to(Operation::Remove(machine.name())) {
-            None => replace(view, machine, decision),
-            Some(_) => scale::hold(blocked, decision),
-        };
+    let blocked = view.preflight.reason_not_to(Operation::Update);
+    if let (Some(_), Some(blocked)) = (&blocked, view.preflight.reason_not_to(Operation::Remove(machine.name()))) {
+        return scale::hold(blocked, decision);
     }
-    match Asked::of(machine) {
-        Asked::NotYet => ask(machine, decision),
-        Asked::Covered(plan) => in_place::begin(view, machine, &plan, decision),
-        Asked::Uncovered { .. } => replace(view, machine, decision),
-        Asked::Undecided { answers } => undecided(answers, decision),
+    match (Known::of(machine), blocked) {
+        (Known::Covered { plan, change }, None) => update(view, machine, plan, change, decision),
+        // It alone is sick. That is no reason to replace it for the rollout: whoever looks after its health may.
+        (Known::Covered { .. }, Some(blocked)) => hold_in_place(view, blocked, decision),
+        (Known::NotYet, _) => ask(machine, decision),
+        (Known::Not { .. } | Known::Unsettled { .. }, _) => without_plan(view, machine, decision),
+    }
+}
+
+fn update(
+    view: &View<'_>,
+    machine: &ObservedMachine,
+    plan: &FrozenPlan,
+    change: &ContentHash,
+    decision: &mut Decision,
+) {
+    if in_place::can_begin(view, machine, decision) {
+        knowledge::record_in_place(view, change, decision);
+        in_place::begin(view, machine, plan, decision);
+    }
+}
+
+/// A Machine that cannot be updated in place now: it is replaced if enough is known for that.
+pub(super) fn without_plan(view: &View<'_>, machine: &ObservedMachine, decision: &mut Decision) {
+    match Known::of(machine) {
+        Known::Not { change, reason } => {
+            if knowledge::may_replace(view, machine, &change, reason, decision) {
+                replace(view, machine, decision);
+            }
+        }
+        Known::Unsettled { reason } => knowledge::unsettled(reason, decision),
+        Known::NotYet | Known::Covered { .. } => ask(machine, decision),
     }
 }
 
@@ -102,10 +131,10 @@ fn require<'a>(view: &View<'a>, outdated: &[&'a ObservedMachine], decision: &mut
         return;
     }
     let Some(machine) = selection::in_crowded_domain(view, outdated) else { return };
-    match (view.preflight.reason_not_to(Operation::Update), Asked::of(machine)) {
-        (None, Asked::Covered(plan)) => in_place::begin(view, machine, &plan, decision),
+    match (view.preflight.reason_not_to(Operation::Update), Known::of(machine)) {
+        (None, Known::Covered { plan, change }) => update(view, machine, plan, change, decision),
         (Some(blocked), _) => hold_in_place(view, blocked, decision),
-        (None, Asked::NotYet | Asked::Uncovered { .. } | Asked::Undecided { .. }) => {}
+        (None, Known::NotYet | Known::Not { .. } | Known::Unsettled { .. }) => {}
     }
 }
 
@@ -114,15 +143,15 @@ fn is_all_covered(view: &View<'_>, outdated: &[&ObservedMachine], decision: &mut
     let before = (decision.waiting_on.len(), decision.ask.len());
     for machine in outdated {
         if let Some(why) = ineligible(view, machine) {
-            let words = format!("machine {} must be replaced: {why}", machine.name());
+            let words = format!("machine {} must be replaced: {}", machine.name(), why.words());
             decision.wait(WaitingOn::Uncovered { paths: vec![words], answers: Vec::new() });
             continue;
         }
-        match Asked::of(machine) {
-            Asked::NotYet => ask(machine, decision),
-            Asked::Covered(_) => {}
-            Asked::Uncovered { paths, answers } => wait_once(WaitingOn::Uncovered { paths, answers }, decision),
-            Asked::Undecided { answers } => undecided(answers, decision),
+        match Known::of(machine) {
+            Known::NotYet => ask(machine, decision),
+            Known::Covered { .. } => {}
+            Known::Not { change: _, reason } => knowledge::wait_once(reason, decision),
+            Known::Unsettled { reason } => knowledge::unsettled(reason, decision),
         }
     }
     before == (decision.waiting_on.len(), decision.ask.len())
@@ -148,43 +177,15 @@ fn is_unfinished(view: &View<'_>, decision: &mut Decision) -> bool {
     is_unfinished
 }
 
-fn ineligible<'a>(view: &'a View<'_>, machine: &ObservedMachine) -> Option<&'a String> {
+fn ineligible<'a>(view: &'a View<'_>, machine: &ObservedMachine) -> Option<&'a Ineligible> {
     view.standing(machine).and_then(|standing: &Standing| standing.ineligible.as_ref())
+}
+
+fn not_known(machine: &ObservedMachine, why: &str) -> WaitingOn {
+    let next = format!("to replace the machine, give it the annotation {DELETE_MACHINE}");
+    knowledge::unknown(machine, format!("{why}; {next}"))
 }
 
 fn ask(machine: &ObservedMachine, decision: &mut Decision) {
     decision.ask.insert(machine.name().to_owned());
-}
-
-fn undecided(answers: Vec<Answer>, decision: &mut Decision) {
-    wait_once(WaitingOn::Undecided { answers }, decision);
-    decision.requeue(RETRY);
-}
-
-/// Machines of one control plane mostly hear the same.
-fn wait_once(reason: WaitingOn, decision: &mut Decision) {
-    if !decision.waiting_on.contains(&reason) {
-        decision.wait(reason);
-    }
-}
-
-/// What came of asking about a Machine.
-enum Asked {
-    NotYet,
-    Covered(FrozenPlan),
-    Uncovered { paths: Vec<String>, answers: Vec<Answer> },
-    Undecided { answers: Vec<Answer> },
-}
-
-impl Asked {
-    fn of(machine: &ObservedMachine) -> Self {
-        match machine.coverage.clone() {
-            Coverage::NotAsked => Self::NotYet,
-            Coverage::Asked { target: _, verdict } => match verdict {
-                Accepted::Covered { plan } => Self::Covered(plan),
-                Accepted::Uncovered { paths, answers } => Self::Uncovered { paths, answers },
-                Accepted::Undecided { answers } => Self::Undecided { answers },
-            },
-        }
-    }
 }

@@ -16,7 +16,7 @@ use super::preflight::{Blocked, Operation};
 use super::selection;
 use super::view::View;
 use crate::coverage::kubeadm_config::Flavour;
-use crate::effect::{Patch, Target};
+use crate::effect::{Apply, Effect, Patch, Target};
 use crate::waiting::WaitingOn;
 
 /// For how long an object without a Machine is taken for one whose Machine is about to come.
@@ -71,9 +71,14 @@ pub(super) fn up(view: &View<'_>, purpose: Purpose, decision: &mut Decision) {
         purpose == Purpose::Scaffolding,
     );
     for intent in [infrastructure, config, machine] {
-        decision.apply(Target::of_value(&intent), KUBEADM_CONTROL_PLANE, intent);
+        decision.write(Effect::Apply(creation(intent)));
     }
     end_remediation(observed, decision);
+}
+
+/// The apply that creates an object.
+pub(super) fn creation(intent: Value) -> Apply {
+    Apply { target: Target::of_value(&intent), manager: KUBEADM_CONTROL_PLANE, intent }
 }
 
 /// Removes a Machine, but never the only one.
@@ -124,7 +129,8 @@ fn is_of_template(observed: &Observed, object: &Value) -> bool {
         && annotation_of(object, CLONED_FROM_GROUP_KIND) == Some(&desired::group_kind(template))
 }
 
-fn free_name(observed: &Observed) -> Option<String> {
+/// A name that no Machine has, and nothing that was left behind.
+pub(super) fn free_name(observed: &Observed) -> Option<String> {
     let owner = NameOwner::KubeadmControlPlane;
     let template = observed.control_plane.spec.machine_naming.template.as_deref();
     let template = NameTemplate::parse(template.unwrap_or(owner.default_template()), owner).ok()?;

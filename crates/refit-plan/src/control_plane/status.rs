@@ -39,7 +39,6 @@ pub(super) fn report(view: &View<'_>, decision: &mut Decision) {
     if is_change && decision.blockers.iter().any(|blocker| matches!(blocker, Blocker::Components | Blocker::Etcd)) {
         tell_unhealthy(view, decision);
     }
-    observe_generation(view, decision);
 }
 
 /// Of a control plane that is left alone, only that is told.
@@ -54,6 +53,11 @@ fn status(view: &View<'_>, told: &Told<'_>, decision: &Decision) -> KubeadmContr
     status.selector =
         Some(format!("{}={},{}", labels::CLUSTER_NAME, view.observed.cluster_name(), labels::CONTROL_PLANE));
     replicas::count(view, told, &mut status);
+    // Only who has nothing left to do about it has seen to the generation. In one write with what has come of it: nobody is to
+    // read the counters of before as those of a rollout that is over.
+    if decision.steps.is_empty() && decision.ask.is_empty() {
+        status.observed_generation = view.observed.control_plane.metadata.generation.or(status.observed_generation);
+    }
     status.last_remediation = replicas::last_remediation(view).or(status.last_remediation);
     if is_initialized_now(view) {
         status.initialization.control_plane_initialized = Some(true);
@@ -112,7 +116,7 @@ fn requeue(view: &View<'_>, status: &KubeadmControlPlaneStatus, decision: &mut D
 /// Reports the status if it changed, and tells whether it did.
 fn push_status(view: &View<'_>, status: KubeadmControlPlaneStatus, decision: &mut Decision) -> bool {
     let control_plane = &view.observed.control_plane;
-    let [before, after] = [&control_plane.status, &status].map(|status| json!({ "status": status }));
+    let [before, after] = [&view.read.control_plane.status, &status].map(|status| json!({ "status": status }));
     let Some(merge) = difference(&before, &after) else { return false };
     let resource_version = control_plane.metadata.resource_version.clone();
     let patch = Patch { part: Part::Status, resource_version, ..Patch::object(Target::of(control_plane), merge) };
@@ -132,15 +136,4 @@ fn tell_unhealthy(view: &View<'_>, decision: &mut Decision) {
     );
     let about = Target::of(&view.observed.control_plane);
     decision.reports.push(Effect::Emit(Event::warning(about, events::CONTROL_PLANE_UNHEALTHY, message)));
-}
-
-/// The last step of all: only who did everything has seen to the generation.
-fn observe_generation(view: &View<'_>, decision: &mut Decision) {
-    let control_plane = &view.observed.control_plane;
-    let generation = control_plane.metadata.generation;
-    if generation.is_some() && generation != control_plane.status.observed_generation && decision.ask.is_empty() {
-        let merge = json!({ "status": { "observedGeneration": generation } });
-        let target = Target::of(control_plane);
-        decision.patch(Patch { part: Part::Status, ..Patch::object(target, merge) });
-    }
 }

@@ -15,7 +15,24 @@ pub(super) struct Standing {
     /// In which ways it differs, in upstream's words.
     pub differences: Vec<String>,
     /// Why the differences cannot go away in place; nothing if that may be tried.
-    pub ineligible: Option<String>,
+    pub ineligible: Option<Ineligible>,
+}
+
+/// Why a Machine is not updated in place.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Ineligible {
+    /// The user has said that it is to be replaced.
+    ToBeReplaced(String),
+    /// It is not known what it is. That is no reason to replace it.
+    NotKnown(String),
+}
+
+impl Ineligible {
+    pub fn words(&self) -> &str {
+        match self {
+            Self::ToBeReplaced(why) | Self::NotKnown(why) => why,
+        }
+    }
 }
 
 impl Standing {
@@ -24,9 +41,10 @@ impl Standing {
     pub fn of(observed: &Observed, machine: &ObservedMachine) -> Self {
         let replacing = [expiring_certificates(observed, machine), rollout_after(observed, machine)];
         let changed = [version(observed, machine), kubeadm_config(machine), infrastructure(observed, machine)];
-        let ineligible = replacing.iter().flatten().next().cloned().or_else(|| user_wish(machine));
+        let told = replacing.iter().flatten().next().cloned().or_else(|| user_wish(machine));
         let differences = replacing.into_iter().chain(changed).flatten().collect();
-        Self { differences, ineligible: ineligible.or_else(|| missing_object(machine)) }
+        let unknown = || missing_object(machine).map(Ineligible::NotKnown);
+        Self { differences, ineligible: told.map(Ineligible::ToBeReplaced).or_else(unknown) }
     }
 
     pub fn is_up_to_date(&self) -> bool {

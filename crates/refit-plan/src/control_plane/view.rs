@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
 use refit_api::controlplane::KubeadmControlPlaneRolloutStrategy;
-use refit_api::policy::InPlacePolicy;
+use refit_api::policy::{DEFAULT_REPLACE_AFTER, InPlacePolicy};
 
 use super::observed::{Observed, ObservedMachine};
 use super::preflight::Preflight;
@@ -15,6 +15,8 @@ use crate::policy;
 /// What was observed, judged once and asked often.
 pub(super) struct View<'a> {
     pub observed: &'a Observed,
+    /// The objects as they were read, to write only what differs.
+    pub read: &'a Observed,
     /// What users want of a rollout; an error if that cannot be read.
     pub policy: Result<Policy, String>,
     /// How each Machine stands to what it should be, by name.
@@ -28,16 +30,20 @@ pub(super) struct Policy {
     pub in_place: InPlacePolicy,
     pub keeps_originals: bool,
     pub update_timeout: Option<Duration>,
+    /// How long extensions must leave a change uncovered before a machine is replaced for it.
+    pub replace_after: Duration,
     /// How many Machines there may be beyond the number wanted.
     pub max_surge: usize,
 }
 
 impl<'a> View<'a> {
-    pub fn of(observed: &'a Observed) -> Self {
+    /// `observed` is what was read together with what was seen.
+    pub fn of(observed: &'a Observed, read: &'a Observed) -> Self {
         let standings =
             observed.machines.iter().map(|(name, machine)| (name.as_str(), Standing::of(observed, machine)));
         Self {
             observed,
+            read,
             policy: Policy::of(observed),
             standings: standings.collect(),
             preflight: Preflight::of(observed),
@@ -79,6 +85,7 @@ impl Policy {
             in_place: InPlacePolicy::resolve(in_place, own.in_place, cluster.in_place),
             keeps_originals: both.keeps_originals(),
             update_timeout: both.update_timeout,
+            replace_after: both.replace_after.unwrap_or(DEFAULT_REPLACE_AFTER),
             max_surge: max_surge(strategy.and_then(|strategy| strategy.rolling_update.max_surge.as_ref())),
         })
     }

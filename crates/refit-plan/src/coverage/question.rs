@@ -17,6 +17,7 @@ use serde_json::{Value, json};
 use super::answer::Patches;
 use super::change::Changes;
 use super::counted::{OBJECTS, Scope, group, same_type};
+use super::difference::differences;
 use super::hash::ContentHash;
 use super::patch::{self, PatchError};
 
@@ -129,6 +130,16 @@ impl Question {
             Some(json!([group(object), object.kind(), self.scope.counted(which, object)]))
         });
         ContentHash::of(&json!([self.scope.as_str(), target]))
+    }
+
+    /// A hash of what is to change: the same for machines that change in the same way, whoever they are.
+    pub fn change_hash(&self) -> ContentHash {
+        let changes = OBJECTS.map(|which| {
+            let (before, after) = (self.counted(&self.current, which), self.counted(&self.desired, which));
+            let found = differences(before.as_deref(), after.as_deref());
+            found.iter().map(|it| json!([format!("{:?}", it.path), it.before, it.after])).collect::<Vec<_>>()
+        });
+        ContentHash::of(&json!([self.scope.as_str(), self.changes_type(), changes]))
     }
 
     /// What is to change, as far as it counts.

@@ -15,7 +15,7 @@ pub const REPLACE_AFTER: &str = "refit.dev/replace-after";
 /// On a MachineDeployment, by users: the name of the MachineSet that it rolls out to. For this rollout, and for no other, machines
 /// that are not updated in place are replaced at once, under `Prefer`.
 pub const REPLACE: &str = "refit.dev/replace";
-/// On an old MachineSet, by the MachineDeployment controller: what was decided about its machines, for which MachineSet, and
+/// On an old MachineSet, and on a KubeadmControlPlane, by its controller: what was decided about its machines, for what, and
 /// since when extensions say so.
 pub const DECIDED: &str = "refit.dev/decided";
 /// On an ExtensionConfig, by users: an integer; extensions are asked and run in ascending order of it, then of name.

@@ -16,8 +16,9 @@ pub(super) fn report<'a>(view: &View<'a>, decision: &mut Decision) -> Told<'a> {
     for machine in view.machines() {
         let told = decision.told.iter().filter(|(name, _)| name == machine.name()).map(|(_, told)| told.clone());
         let changes: Vec<_> = std::iter::once(decision::Told::Set(up_to_date(view, machine))).chain(told).collect();
-        let before = &machine.machine.status.conditions;
-        let mut after = before.clone();
+        let read = view.read.machines.get(machine.name()).unwrap_or(machine);
+        let before = &read.machine.status.conditions;
+        let mut after = machine.machine.status.conditions.clone();
         for change in changes {
             apply(view, machine, change, &mut after);
         }

@@ -18,7 +18,7 @@ use serde_json::{Value, json};
 use crate::control_plane::machine::health_conditions;
 use crate::control_plane::observed::{Coverage, EtcdMember, EtcdMembers, Observed, ObservedMachine};
 use crate::coverage::Accepted;
-use crate::coverage::testing::frozen_plan;
+use crate::coverage::testing::{frozen_plan, hash};
 
 pub(in crate::control_plane) const OLD: &str = "v1.32.0";
 pub(in crate::control_plane) const NEW: &str = "v1.33.0";
@@ -45,6 +45,10 @@ pub(in crate::control_plane) fn observed(replicas: usize) -> Observed {
         etcd: EtcdMembers::Known(members),
         nodes_without_machine: Vec::new(),
         has_kubeadm_config: true,
+        inspected: BTreeMap::new(),
+        not_inspected: None,
+        certificates: None,
+        registered: Some(hash("registered")),
         workers: Vec::new(),
     }
 }
@@ -172,7 +176,11 @@ impl ObservedMachine {
 
     pub(in crate::control_plane) fn cover(&mut self) {
         let plan = frozen_plan("q", "t", &["can.memory"]);
-        self.coverage = Coverage::Asked { target: plan.target.clone(), verdict: Accepted::Covered { plan } };
+        self.coverage = Coverage::Asked {
+            target: plan.target.clone(),
+            change: hash("change"),
+            verdict: Accepted::Covered { plan },
+        };
     }
 }
 

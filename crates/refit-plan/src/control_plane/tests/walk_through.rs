@@ -6,6 +6,7 @@ use refit_api::vocabulary::refit::annotations::{KEEP_ORIGINALS, SCAFFOLDING};
 
 use super::fixtures::{NEW, observed};
 use super::world::{Answer, World};
+use crate::waiting::WaitingOn;
 
 /// A settled control plane.
 pub(super) fn world(replicas: usize, max_surge: i32, settings: &[(&str, &str)]) -> World {
@@ -58,7 +59,13 @@ fn upstreams_sequence_is_one_new_the_rest_in_place_and_the_last_away() {
 fn with_kept_originals_the_new_one_goes_in_the_end() {
     check(world(3, 1, &[]), &["create", "a", "b", "c", "delete new"]);
     check(world(5, 1, &[]), &["create", "a", "b", "c", "d", "e", "delete new"]);
-    check(world(1, 1, &[]), &["create", "a", "delete new"]);
+}
+
+/// While there are two members, etcd has no quorum as soon as one of them is away.
+#[test]
+fn the_only_machine_is_updated_without_a_spare_one() {
+    check(world(1, 1, &[]), &["a"]);
+    check(world(1, 0, &[]), &["a"]);
 }
 
 #[test]
@@ -110,9 +117,24 @@ fn each_original_that_is_covered_stays() {
 }
 
 #[test]
-fn one_unhealthy_machine_is_replaced_first_and_the_rest_updated() {
+fn one_unhealthy_machine_holds_the_rollout_and_is_not_replaced_for_it() {
     let mut sick = world(3, 0, &[]);
     sick.sick.insert("b".to_owned());
+    sick.settle();
+    sick.upgrade();
+    sick.settle();
+    assert_eq!(sick.log, Vec::<String>::new());
+    let is_told = |reason: &WaitingOn| *reason == WaitingOn::Unhealthy { machines: vec!["b".to_owned()] };
+    assert!(sick.waiting_on.iter().any(is_told), "{:?}", sick.waiting_on);
+    sick.sick.clear();
+    check(sick, &["a", "b", "c"]);
+}
+
+#[test]
+fn one_unhealthy_machine_that_nobody_covers_is_replaced_first() {
+    let mut sick = world(3, 0, &[]);
+    sick.sick.insert("b".to_owned());
+    sick.answers.insert("b".to_owned(), Answer::Uncovered);
     sick.settle();
     check(sick, &["delete b", "create", "a", "c"]);
 }
@@ -124,7 +146,7 @@ fn under_require_not_covered_means_untouched() {
     blocked.upgrade();
     blocked.settle();
     assert_eq!(blocked.log, Vec::<String>::new());
-    assert!(blocked.waiting_on.iter().any(crate::waiting::WaitingOn::is_blocked));
+    assert!(blocked.waiting_on.iter().any(WaitingOn::is_blocked));
     blocked.answers.clear();
     check(blocked, &["a", "b", "c"]);
 }

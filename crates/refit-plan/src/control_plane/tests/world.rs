@@ -243,7 +243,8 @@ impl World {
             Answer::Covered => Accepted::Covered { plan: frozen_plan("q", &target, &["can.memory"]) },
             Answer::Uncovered => Accepted::Uncovered { paths: vec!["spec.memory".to_owned()], answers: Vec::new() },
         };
-        Coverage::Asked { target: hash(&target), verdict }
+        // Machines of which extensions say different things do not change in the same way.
+        Coverage::Asked { target: hash(&target), change: hash(name), verdict }
     }
 
     /// Carries the steps out. Tells whether all were.

@@ -55,3 +55,14 @@ fn a_member_without_a_machine_is_healthy_unless_it_raises_alarms() {
     check("a b x", Change::Removed("a"), true);
     check("a b x!", Change::Removed("a"), false);
 }
+
+#[test]
+fn a_member_that_restarts_still_counts() {
+    let restart_a = Change::Restarted("a");
+    check("a b c", restart_a, true);
+    check("a b! c", restart_a, false);
+    check("a! b c", restart_a, true);
+    check("a b", restart_a, false);
+    check("a b c x?", restart_a, false);
+    check("a b c d e!", restart_a, true);
+}

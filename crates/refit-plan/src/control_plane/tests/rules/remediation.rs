@@ -25,7 +25,7 @@ fn unhealthy(names: &[&str]) -> Observed {
 
 fn decision(observed: &Observed) -> Decision {
     let mut decision = Decision::default();
-    remediation::decide(&View::of(observed), &mut decision);
+    remediation::decide(&View::of(observed, observed), &mut decision);
     decision
 }
 

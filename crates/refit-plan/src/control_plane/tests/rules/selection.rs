@@ -24,7 +24,7 @@ fn setup(outdated: &[&str], domains: [&str; 5]) -> Observed {
 }
 
 fn next(observed: &Observed) -> Option<&str> {
-    let view = View::of(observed);
+    let view = View::of(observed, observed);
     selection::next(&view, &view.outdated()).map(ObservedMachine::name)
 }
 
@@ -81,7 +81,7 @@ fn a_spare_machine_is_the_first_that_is_too_many_unless_a_user_says_otherwise() 
     let mut observed = setup(&[], NOWHERE);
     observed.at("c").annotate(SCAFFOLDING, "");
     let surplus = |observed: &Observed| {
-        let view = View::of(observed);
+        let view = View::of(observed, observed);
         selection::surplus(&view, &[]).map(|machine| machine.name().to_owned())
     };
     assert_eq!(surplus(&observed).as_deref(), Some("c"));
@@ -94,7 +94,7 @@ fn a_new_machine_goes_where_the_fewest_up_to_date_ones_are_then_the_fewest_of_al
     let check = |outdated: &[&str], domains, expected: Option<&str>| {
         let mut observed = setup(outdated, domains);
         observed.set_failure_domains(&["fd1", "fd2", "fd3"]);
-        assert_eq!(selection::failure_domain_for_new(&View::of(&observed)), expected);
+        assert_eq!(selection::failure_domain_for_new(&View::of(&observed, &observed)), expected);
     };
     check(&[], ["fd1", "fd1", "fd2", "fd2", "fd3"], Some("fd3"));
     check(&["a", "b"], ["fd1", "fd1", "fd2", "fd3", "fd3"], Some("fd1"));
@@ -102,5 +102,5 @@ fn a_new_machine_goes_where_the_fewest_up_to_date_ones_are_then_the_fewest_of_al
     let mut elsewhere = setup(&[], NOWHERE);
     elsewhere.set_failure_domains(&["fd1"]);
     elsewhere.cluster.status.failure_domains[0].control_plane = None;
-    assert_eq!(selection::failure_domain_for_new(&View::of(&elsewhere)), None, "not for control planes");
+    assert_eq!(selection::failure_domain_for_new(&View::of(&elsewhere, &elsewhere)), None, "not for control planes");
 }
