@@ -25,6 +25,7 @@ use crate::context::Context;
 use crate::control_plane::{ControlPlanes, WorkloadAccess};
 use crate::controller::{self, Controller};
 use crate::extension_config::{ExtensionConfigs, Waiting};
+use crate::kubeadm_config::KubeadmConfigs;
 use crate::machine::{self, MachineController};
 use crate::machine_deployment::MachineDeployments;
 use crate::machine_health_check::MachineHealthChecks;
@@ -96,6 +97,7 @@ struct Running {
     extension_configs: (Arc<ExtensionConfigs>, Queue<ObjectKey>),
     machine_rollouts: (Arc<MachineRollouts>, Queue<ObjectKey>),
     control_planes: (Arc<ControlPlanes>, Queue<ObjectKey>),
+    kubeadm_configs: (Arc<KubeadmConfigs>, Queue<ObjectKey>),
 }
 
 impl Controllers {
@@ -187,7 +189,8 @@ impl Running {
         let [clusters, deployments, sets, checks, configs, rollouts] =
             ["cluster", "machinedeployment", "machineset", "machinehealthcheck", "extensionconfig", "machinerollout"]
                 .map(|name| context.queue(name));
-        let control_planes = context.queue("kubeadmcontrolplane");
+        let [control_planes, kubeadm_configs] =
+            ["kubeadmcontrolplane", "kubeadmconfig"].map(|name| context.queue(name));
         let waiting = Waiting {
             machine_deployments: deployments.clone(),
             machine_sets: sets.clone(),
@@ -202,6 +205,7 @@ impl Running {
             extension_configs: (Arc::new(ExtensionConfigs::new(of(), &configs, waiting)), configs),
             machine_rollouts: (Arc::new(MachineRollouts::new(of(), &rollouts)), rollouts),
             control_planes: (Arc::new(ControlPlanes::new(of(), access, grace_period, &control_planes)), control_planes),
+            kubeadm_configs: (Arc::new(KubeadmConfigs::new(of(), &kubeadm_configs)), kubeadm_configs),
         }
     }
 
@@ -209,7 +213,8 @@ impl Running {
         let (clusters, deployments, sets) = (&self.clusters.1, &self.machine_deployments.1, &self.machine_sets.1);
         let (checks, configs, rollouts) =
             (&self.machine_health_checks.1, &self.extension_configs.1, &self.machine_rollouts.1);
-        [clusters, deployments, sets, checks, configs, rollouts, &self.control_planes.1].into_iter().cloned().collect()
+        let of_kubeadm = [&self.control_planes.1, &self.kubeadm_configs.1];
+        [clusters, deployments, sets, checks, configs, rollouts].into_iter().chain(of_kubeadm).cloned().collect()
     }
 
     fn spawn(self, cache: &Cache) -> JoinSet<()> {
@@ -221,6 +226,7 @@ impl Running {
         spawn(&mut loops, cache, self.extension_configs);
         spawn(&mut loops, cache, self.machine_rollouts);
         spawn(&mut loops, cache, self.control_planes);
+        spawn(&mut loops, cache, self.kubeadm_configs);
         loops
     }
 }

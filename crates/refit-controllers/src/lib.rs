@@ -22,6 +22,7 @@ pub mod controllers;
 mod doubts;
 pub mod extension_config;
 pub mod heart;
+pub mod kubeadm_config;
 pub mod leader;
 pub mod machine;
 pub mod machine_deployment;

@@ -13,6 +13,7 @@ pub mod effect;
 pub mod field_ownership;
 pub mod fleet;
 pub mod handover;
+pub mod kubeadm_config;
 pub mod machine;
 pub mod machine_deployment;
 pub mod machine_health_check;

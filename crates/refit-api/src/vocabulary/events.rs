@@ -83,6 +83,8 @@ pub mod components {
     pub const MACHINE: &str = "machine-controller";
     /// The controller of MachineHealthChecks.
     pub const MACHINE_HEALTH_CHECK: &str = "machinehealthcheck-controller";
+    /// The controller of KubeadmConfigs.
+    pub const KUBEADM_CONFIG: &str = "kubeadmconfig-controller";
     /// The controller of KubeadmControlPlanes.
     pub const KUBEADM_CONTROL_PLANE: &str = "kubeadmcontrolplane-controller";
 }

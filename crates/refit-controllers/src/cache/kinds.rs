@@ -11,6 +11,7 @@ use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomRe
 use kube::api::Api;
 use kube::core::{ApiResource, PartialObjectMeta};
 use kube::{Client, Resource};
+use refit_api::bootstrap::KubeadmConfig;
 use refit_api::cluster::{Cluster, Machine, MachineDeployment, MachineHealthCheck, MachineSet};
 use refit_api::controlplane::KubeadmControlPlane;
 use refit_api::resource::CustomKind;
@@ -49,6 +50,8 @@ pub struct Cache {
     pub machine_health_checks: Informer<MachineHealthCheck>,
     pub extension_configs: Informer<ExtensionConfig>,
     /// Nobody waits for them: a server may not have the kind.
+    pub kubeadm_configs: Informer<KubeadmConfig>,
+    /// The same.
     pub kubeadm_control_planes: Informer<KubeadmControlPlane>,
     /// The same.
     pub machine_rollouts: Informer<MachineRollout>,
@@ -81,6 +84,7 @@ impl Cache {
             ]),
             machine_health_checks: starting.own(vec![Index::CLUSTER]),
             extension_configs: starting.own(vec![]),
+            kubeadm_configs: starting.own(vec![]),
             kubeadm_control_planes: starting.own(vec![]),
             machine_rollouts: starting.own(vec![Index::OWNER]),
             namespaces: starting.metadata(None),

@@ -53,7 +53,7 @@ pub fn known(name: &Name, secret: &Secret, owner: &OwnerReference) -> Result<Kub
     let kubeconfig = parse(name, secret)?;
     let users = kubeconfig.auth_infos.iter().filter_map(|user| user.auth_info.as_ref());
     let certificates = users.filter_map(|user| user.client_certificate_data.as_deref());
-    let ends: Result<Vec<Timestamp>, _> = certificates.map(|data| end_of(data)).collect();
+    let ends: Result<Vec<Timestamp>, _> = certificates.map(end_of).collect();
     let ends = ends.map_err(|why| unusable(name, why))?;
     // Without a certificate somebody has put in another login: it is left alone.
     Ok(ends.into_iter().min().map_or(KubeconfigSecret::Foreign, |expires| KubeconfigSecret::Owned { expires }))

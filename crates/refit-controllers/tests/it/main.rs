@@ -8,6 +8,7 @@ mod control_planes;
 mod costs;
 mod drains;
 mod health_checks;
+mod kubeadm_configs;
 mod machine_sets;
 mod machines;
 mod plain;
