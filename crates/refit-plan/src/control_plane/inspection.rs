@@ -18,7 +18,7 @@ use refit_api::conditions::{self, NewCondition, Status};
 use refit_api::controlplane::KubeadmControlPlane;
 use refit_api::vocabulary::condition_types as types;
 
-use super::observed::{EtcdMembers, Observed, ObservedMachine};
+use super::observed::{EtcdMembers, ObservedMachine};
 use crate::machine::Connection;
 
 /// After so many failed probes, the workload cluster has been tried often enough to say something.
@@ -230,28 +230,6 @@ impl Context<'_> {
             new.retain(|new| conditions::get(&machine.machine.status.conditions, &new.type_).is_none());
         }
         inspected
-    }
-}
-
-impl Inspected {
-    /// Puts everything where the decision looks. Gives the names of the Machines whose conditions changed.
-    ///
-    /// The changed conditions are on the Machines of `observed` then; whoever calls writes them.
-    pub fn apply(self, observed: &mut Observed) -> Vec<String> {
-        observed.etcd = self.etcd;
-        observed.nodes_without_machine = self.nodes_without_machine;
-        observed.has_kubeadm_config = self.has_kubeadm_config;
-        let now = observed.now;
-        let mut changed = Vec::new();
-        for (name, new) in self.conditions {
-            let Some(machine) = observed.machines.get_mut(&name).map(|machine| &mut machine.machine) else { continue };
-            let (generation, all) = (machine.metadata.generation, &mut machine.status.conditions);
-            let changes = new.into_iter().filter(|new| conditions::set(all, new.clone(), generation, now)).count();
-            if changes > 0 {
-                changed.push(name);
-            }
-        }
-        changed
     }
 }
 

@@ -1,6 +1,6 @@
 //! Whether etcd and the API stay up when a machine comes or goes.
 
-use refit_api::vocabulary::condition_types::ETCD_MEMBER_HEALTHY;
+use refit_api::vocabulary::condition_types::{ETCD_MEMBER_HEALTHY, ETCD_POD_HEALTHY};
 
 use super::observed::{EtcdMember, Observed, ObservedMachine};
 
@@ -71,10 +71,11 @@ impl Projection {
     }
 }
 
-/// A member is as healthy as its Machine says. One without a Machine is, unless it raises alarms.
+/// A member is as healthy as its Machine says: etcd lists one whose process is down as well, so its Pod must run, too.
+/// One without a Machine is healthy unless it raises alarms.
 fn is_healthy(observed: &Observed, member: &EtcdMember) -> bool {
     match machine_of(observed, member) {
-        Some(machine) => machine.is_true(ETCD_MEMBER_HEALTHY),
+        Some(machine) => machine.is_true(ETCD_MEMBER_HEALTHY) && machine.is_true(ETCD_POD_HEALTHY),
         None => member.is_healthy,
     }
 }

@@ -17,19 +17,19 @@ use tokio::net::TcpStream;
 
 use crate::certificates::{Authority, now};
 
-const NAMES: [&str; 3] = ["cp-a", "cp-b", "cp-c"];
+pub const NAMES: [&str; 3] = ["cp-a", "cp-b", "cp-c"];
 /// In the certificate of the members beside them.
 const LEARNER: &str = "cp-d";
 
-struct World {
-    cluster: EtcdCluster,
-    authority: Authority,
+pub struct World {
+    pub cluster: EtcdCluster,
+    pub authority: Authority,
     client: Client,
 }
 
 impl World {
     /// Three members; nothing where there is no Go to build them with.
-    async fn start() -> Option<Self> {
+    pub async fn start() -> Option<Self> {
         let peers = require_peers()?;
         let authority = Authority::of_cluster_api();
         let tls = authority.tls(&[NAMES[0], NAMES[1], NAMES[2], LEARNER]);
@@ -76,7 +76,7 @@ fn over_tcp(ports: BTreeMap<String, u16>) -> EtcdConnector {
     connector(Arc::new(dialer), now())
 }
 
-fn names(membership: &Membership) -> Vec<&str> {
+pub fn names(membership: &Membership) -> Vec<&str> {
     let mut names: Vec<_> = membership.members.iter().map(|member| member.name.as_str()).collect();
     names.sort_unstable();
     names
@@ -93,7 +93,7 @@ fn name_of(membership: &Membership, id: u64) -> String {
 }
 
 /// An error and its causes.
-fn words<T>(outcome: Result<T, EtcdError>) -> String {
+pub fn words<T>(outcome: Result<T, EtcdError>) -> String {
     refit_peers::chain(&outcome.err().expect("it must fail"))
 }
 

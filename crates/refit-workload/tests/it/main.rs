@@ -4,5 +4,6 @@ mod addons;
 mod certificates;
 mod etcd;
 mod kubernetes;
+mod port_forward;
 mod scripted;
 mod world;

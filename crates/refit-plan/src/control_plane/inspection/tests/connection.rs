@@ -26,8 +26,11 @@ fn not_connected(change: impl FnOnce(&mut Case)) -> Case {
 
 /// Puts conditions on the Machines as they were when all was well.
 fn remember(case: &mut Case) {
-    let healthy = Case::new().read();
-    let _ = healthy.apply(&mut case.observed);
+    for (name, all) in Case::new().read().conditions {
+        for condition in all {
+            conditions::set(&mut case.machine(&name).status.conditions, condition, None, start());
+        }
+    }
 }
 
 const LAST: &str = "=Unknown ConnectionDown: Last successful probe at 2026-01-01T00:00:00Z";

@@ -1,22 +1,23 @@
 //! Whether etcd keeps its quorum.
 
 use refit_api::conditions::Status;
-use refit_api::vocabulary::condition_types::ETCD_MEMBER_HEALTHY;
+use refit_api::vocabulary::condition_types::{ETCD_MEMBER_HEALTHY, ETCD_POD_HEALTHY};
 
 use crate::control_plane::observed::{EtcdMember, EtcdMembers};
 use crate::control_plane::quorum::{Change, survives};
 use crate::control_plane::tests::fixtures::{member, observed};
 
-/// Members by letter: `a` is healthy, `a!` is not, `a?` learns, `_` has no name yet, `x` is of no Machine.
+/// Members by letter: `a` is healthy, `a!` is not, `a-` is listed but its Pod does not run, `a?` learns, `_` has no name yet, `x` is of no Machine.
 fn check(members: &str, change: Change<'_>, expected: bool) {
     let mut observed = observed(7);
     let mut all = Vec::new();
     for word in members.split(' ') {
-        let name = word.trim_end_matches(['!', '?', '_']);
+        let name = word.trim_end_matches(['!', '-', '?', '_']);
         let is_healthy = !word.ends_with('!');
         all.push(EtcdMember { is_learner: word.ends_with('?'), is_healthy, ..member(name) });
         if let Some(machine) = observed.machines.get_mut(name) {
             machine.set(ETCD_MEMBER_HEALTHY, Status::from(is_healthy));
+            machine.set(ETCD_POD_HEALTHY, Status::from(!word.ends_with('-')));
         }
     }
     observed.etcd = EtcdMembers::Known(all);
@@ -32,6 +33,13 @@ fn a_quorum_of_those_that_stay_must_be_healthy() {
     check("a! b! c d e", remove_a, true);
     check("a! b! c! d e", remove_a, false);
     check("a! b! c! d e f g", remove_a, true);
+}
+
+#[test]
+fn a_member_that_is_listed_and_does_not_run_is_no_part_of_a_quorum() {
+    check("a b- c", Change::Removed("a"), false);
+    check("a- b c", Change::Removed("a"), true);
+    check("a b-", Change::Added, false);
 }
 
 #[test]
