@@ -83,7 +83,7 @@ impl EtcdCluster {
         self.post_until_healthy(&any, "/v3/cluster/member/add", &body).map_err(StartError::prepare("a learner"))?;
         self.members.insert(name.to_owned(), Member { ports, server: None });
         self.spawn(name, "existing")?;
-        self.await_members(|port| get(port, "/health?serializable=true").is_ok())
+        self.await_members(|port| get(port, "/health?serializable=true&exclude=NOSPACE").is_ok())
     }
 
     /// Makes a request to the JSON API of a member, and gives its answer.

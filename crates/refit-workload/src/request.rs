@@ -17,6 +17,7 @@ use crate::WorkloadError;
 pub(crate) const REQUEST_SECONDS: u64 = 10;
 /// How often a change is tried that somebody else gets in the way of.
 const TRIES: usize = 5;
+const NOT_FOUND: u16 = 404;
 const CONFLICT: u16 = 409;
 
 /// What a request is about, for errors.
@@ -43,10 +44,33 @@ pub(crate) async fn bounded<T>(
     })
 }
 
+/// Reads an object; nothing if the cluster says that there is none.
+pub(crate) async fn read<K>(api: &Api<K>, name: &str, what: &str) -> Result<Option<K>, WorkloadError>
+where
+    K: Clone + Debug + DeserializeOwned,
+{
+    bounded(About { what, done: "read" }, api.get_opt(name)).await
+}
+
+/// The same where the cluster need not have objects of this kind at all.
+pub(crate) async fn read_if_served<K>(api: &Api<K>, name: &str, what: &str) -> Result<Option<K>, WorkloadError>
+where
+    K: Clone + Debug + DeserializeOwned,
+{
+    match read(api, name, what).await {
+        Err(error) if has_code(&error, NOT_FOUND) => Ok(None),
+        outcome => outcome,
+    }
+}
+
 /// Whether somebody else has changed the object meanwhile, or made it.
 pub(crate) fn is_conflict(error: &WorkloadError) -> bool {
+    has_code(error, CONFLICT)
+}
+
+fn has_code(error: &WorkloadError, code: u16) -> bool {
     let WorkloadError::Request { source, .. } = error else { return false };
-    matches!(&**source, kube::Error::Api(status) if status.code == CONFLICT)
+    matches!(&**source, kube::Error::Api(status) if status.code == code)
 }
 
 /// How a change is told.
@@ -72,7 +96,7 @@ where
     K: kube::Resource + Clone + Debug + DeserializeOwned,
 {
     for _ in 0..TRIES {
-        let Some(object) = bounded(About { what, done: "read" }, api.get_opt(name)).await? else { return Ok(()) };
+        let Some(object) = read(api, name, what).await? else { return Ok(()) };
         let Some(mut patch) = change(&object)? else { return Ok(()) };
         patch["metadata"]["resourceVersion"] = json!(object.meta().resource_version);
         let params = PatchParams { field_manager: Some(KUBEADM_CONTROL_PLANE.to_owned()), ..PatchParams::default() };

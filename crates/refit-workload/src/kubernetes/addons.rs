@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use super::{KubeWorkload, NAMESPACE};
 use crate::WorkloadError;
 use crate::etcd::chain;
-use crate::request::{About, Kind, bounded, change};
+use crate::request::{Kind, change, read_if_served};
 
 const KUBE_PROXY: &str = "kube-proxy";
 const COREDNS: &str = "coredns";
@@ -42,8 +42,7 @@ impl KubeWorkload {
             Ok::<_, WorkloadError>((wanted != current).then_some(wanted))
         };
         // What kubeadm is told comes first. It is written only when the image may follow.
-        let found = bounded(About { what, done: "read" }, api.get_opt(COREDNS)).await?;
-        let Some(found) = found else { return Ok(()) };
+        let Some(found) = read_if_served(&api, COREDNS, what).await? else { return Ok(()) };
         wanted_of(&found)?;
         self.write_dns(configuration).await?;
         change(&api, COREDNS, what, Kind::Strategic, |deployment| {

@@ -16,7 +16,7 @@ use super::kubeadm_config::KUBEADM_CONFIG;
 use super::{EtcdAccess, KubeWorkload, NAMESPACE};
 use crate::WorkloadError;
 use crate::etcd::{EtcdError, Membership, chain};
-use crate::request::{About, bounded};
+use crate::request::{About, bounded, read};
 
 /// How many Nodes a control plane may have. etcd is not run with more than seven members.
 const MOST_NODES: u32 = 100;
@@ -67,7 +67,7 @@ impl KubeWorkload {
         let api: Api<Pod> = Api::namespaced(self.client.clone(), NAMESPACE);
         let name = key.1.pod_name(&key.0);
         let what = format!("Pod {NAMESPACE}/{name}");
-        let seen = match bounded(About { what: &what, done: "read" }, api.get_opt(&name)).await {
+        let seen = match read(&api, &name, &what).await {
             Ok(Some(pod)) => SeenPod::Found(Box::new(pod)),
             Ok(None) => SeenPod::Missing,
             Err(error) => SeenPod::Unreadable { why: chain(&error) },
@@ -78,7 +78,7 @@ impl KubeWorkload {
     async fn kubeadm_config(&self) -> SeenConfig {
         let api: Api<ConfigMap> = Api::namespaced(self.client.clone(), NAMESPACE);
         let what = "ConfigMap kube-system/kubeadm-config";
-        match bounded(About { what, done: "read" }, api.get_opt(KUBEADM_CONFIG)).await {
+        match read(&api, KUBEADM_CONFIG, what).await {
             Ok(Some(_)) => SeenConfig::Found,
             Ok(None) => SeenConfig::Missing,
             Err(error) => SeenConfig::Unreadable { why: chain(&error) },
@@ -98,18 +98,18 @@ impl KubeWorkload {
         let look = connector(target).then(|etcd| async move { etcd?.membership().await });
         let late = |_| EtcdError::Late { what: "asking etcd".to_owned(), seconds: ETCD_SECONDS };
         let seen = timeout(Duration::from_secs(ETCD_SECONDS), look).await.map_err(late).flatten();
-        seen.map_or_else(|error| SeenEtcd::Unknown { why: chain(&error) }, read)
+        seen.map_or_else(|error| SeenEtcd::Unknown { why: chain(&error) }, seen_etcd)
     }
 }
 
 async fn node(api: &Api<Node>, name: &str) -> Result<Option<(String, Node)>, WorkloadError> {
     let what = format!("Node {name}");
-    let node = bounded(About { what: &what, done: "read" }, api.get_opt(name)).await?;
+    let node = read(api, name, &what).await?;
     Ok(node.map(|node| (name.to_owned(), node)))
 }
 
 /// Members with the alarms that they raise.
-fn read(Membership { members, leader, alarms }: Membership) -> SeenEtcd {
+fn seen_etcd(Membership { members, leader, alarms }: Membership) -> SeenEtcd {
     let alarms_of = |id| alarms.iter().filter(|alarm| alarm.member == id).map(|alarm| alarm.name.clone()).collect();
     let members = members.into_iter().map(|member| SeenMember {
         id: member.id,

@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 use super::{KubeWorkload, NAMESPACE};
 use crate::WorkloadError;
 use crate::etcd::{chain, clip};
-use crate::request::{About, Kind, bounded, change, is_conflict};
+use crate::request::{About, Kind, bounded, change, is_conflict, read};
 
 /// The ConfigMap of kubeadm.
 pub(super) const KUBEADM_CONFIG: &str = "kubeadm-config";
@@ -31,8 +31,7 @@ impl KubeWorkload {
             serde_json::from_value(binding).expect("the binding must be a ClusterRoleBinding");
         let api: Api<ClusterRoleBinding> = Api::all(self.client.clone());
         let what = format!("ClusterRoleBinding {KUBELET_CLIENT_BINDING}");
-        let read = About { what: &what, done: "read" };
-        if bounded(read, api.get_opt(KUBELET_CLIENT_BINDING)).await?.is_some() {
+        if read(&api, KUBELET_CLIENT_BINDING, &what).await?.is_some() {
             return Ok(());
         }
         let params = PostParams { field_manager: Some(KUBEADM_CONTROL_PLANE.to_owned()), ..PostParams::default() };

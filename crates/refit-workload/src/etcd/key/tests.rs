@@ -15,8 +15,8 @@ fn check_same(one: &str, other: &str) {
 }
 
 fn check_refused(pem: &str, expected: &str) {
-    let error = parse(pem).err().expect("the key must be refused").to_string();
-    assert_eq!(error, format!("the certificate authority of etcd cannot be used: {expected}"));
+    let Err(error) = parse(pem) else { panic!("the key must be refused") };
+    assert_eq!(error.to_string(), format!("the certificate authority of etcd cannot be used: {expected}"));
 }
 
 #[test]
