@@ -7,6 +7,9 @@ use serde_json::Value;
 
 use crate::host::{Host, HostChange};
 
+/// What the control plane turns on by itself for the versions that need it.
+const LOCAL_MODE: &str = "spec.clusterConfiguration.featureGates.ControlPlaneKubeletLocalMode";
+
 /// Changes `spec.version` of the Machine, and the fields of its provider objects that go with a version.
 #[derive(Debug, Clone)]
 pub struct VersionUpdater<H> {
@@ -17,7 +20,7 @@ pub struct VersionUpdater<H> {
 
 impl<H> VersionUpdater<H> {
     /// Changes the version, the image of a `SimMachine` that belongs to it, and what kubeadm keeps that belongs to a version:
-    /// the tags of the images of etcd and CoreDNS.
+    /// the tags of the images of etcd and CoreDNS, and the feature gate that lets a kubelet talk to the API server beside it.
     ///
     /// An image belongs to a version by its name: `worker-1.35` and `worker-1.35.0` to `v1.35.0`. It is changed if it belongs
     /// to the version that is wanted, and if its name differs from that of the old one in the version only. To install a
@@ -48,7 +51,8 @@ fn covered(change: &Change<'_>) -> Paths {
     if is_another {
         paths = paths
             .bootstrap_of("KubeadmConfig", "spec.clusterConfiguration.etcd.local.imageTag")
-            .bootstrap_of("KubeadmConfig", "spec.clusterConfiguration.dns.imageTag");
+            .bootstrap_of("KubeadmConfig", "spec.clusterConfiguration.dns.imageTag")
+            .bootstrap_of("KubeadmConfig", LOCAL_MODE);
     }
     paths
 }

@@ -9,6 +9,7 @@
 #![warn(missing_docs)]
 
 mod control_plane;
+mod etcd;
 mod extension;
 mod go;
 mod programs;
@@ -16,6 +17,7 @@ mod report;
 mod require;
 
 pub use control_plane::{ControlPlane, Options, StartError};
+pub use etcd::{EtcdCluster, EtcdTls};
 pub use extension::GoExtension;
 pub use go::{ClusterApi, GoError, Kubernetes, cluster_api_module, kubernetes_module};
 pub use programs::{BuildError, Peers, PeersError, Program};

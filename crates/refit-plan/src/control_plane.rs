@@ -48,6 +48,7 @@ mod sync;
 mod tests;
 mod up_to_date;
 mod view;
+pub mod workload;
 
 use std::time::Duration;
 

@@ -5,12 +5,14 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use jiff::Timestamp;
 use prometheus_client::registry::Registry;
 use refit_controllers::controllers::Controllers;
 use refit_controllers::leader::{Candidate, Timing};
 use refit_controllers::queue::QueueMetrics;
 use refit_controllers::serve::{Check, Pages, serve};
 use refit_hooks::metrics::HookMetrics;
+use refit_workload::etcd::by_port_forward;
 use tokio::net::TcpListener;
 use tokio::time::Instant;
 
@@ -64,7 +66,7 @@ pub async fn run(options_: ControllerOptions, say: impl Fn(&str)) -> Result<(), 
     let mut registry = Registry::default();
     queues.register(&mut registry);
     hooks.register(&mut registry);
-    let options = options(queues, hooks);
+    let options = options(queues, hooks, by_port_forward(Arc::new(Timestamp::now)));
     let (clock, identity) = (options.clock, options.instance.clone());
     let mut candidate = leader_elect
         .then(|| Candidate::new(client.clone(), &lease_namespace, LEASE, identity, Timing::default(), clock));

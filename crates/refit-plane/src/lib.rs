@@ -21,6 +21,7 @@ mod signals;
 mod task;
 mod up;
 mod workers;
+mod workload_access;
 
 pub use backend::{Backend, BackendError, EmbeddedOptions};
 pub use backup::{DataError, back_up, restore, verify};
@@ -30,3 +31,4 @@ pub use definitions::{DefinitionError, install};
 pub use examples::{Example, ExampleError};
 pub use up::{Started, UpError, UpOptions, run as run_up};
 pub use workers::{Counters, Workers, WorkersError};
+pub use workload_access::workload_access;

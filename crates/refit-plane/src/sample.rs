@@ -1,10 +1,14 @@
-//! A small cluster to try things with.
+//! Small clusters to try things with.
+
+mod control_plane;
 
 use kube::Client;
 use kube::api::{Api, DynamicObject, Patch, PatchParams};
 use kube::core::{ApiResource, GroupVersionKind};
 use refit_api::vocabulary::refit::annotations::{IN_PLACE, REPLACE_AFTER};
 use serde_json::{Value, json};
+
+pub use control_plane::{CONTROL_PLANE, CONTROL_PLANE_VERSION, ControlPlane};
 
 /// Who makes the objects here.
 const MANAGER: &str = "refit-sample";
@@ -132,13 +136,7 @@ impl Workers {
     }
 
     fn object(&self, api_version: &str, kind: &str, name: &str, spec: Value) -> Value {
-        let labels = json!({ "cluster.x-k8s.io/cluster-name": CLUSTER });
-        json!({
-            "apiVersion": api_version,
-            "kind": kind,
-            "metadata": { "name": name, "namespace": self.namespace, "labels": labels },
-            "spec": spec,
-        })
+        object(&self.namespace, api_version, kind, name, spec)
     }
 }
 
@@ -147,6 +145,17 @@ impl Host {
     pub fn template(&self) -> String {
         format!("{WORKERS}-{}-{}cpu-{}", self.memory.to_lowercase(), self.cpus, self.image)
     }
+}
+
+/// An object of the sample's Cluster.
+fn object(namespace: &str, api_version: &str, kind: &str, name: &str, spec: Value) -> Value {
+    let labels = json!({ "cluster.x-k8s.io/cluster-name": CLUSTER });
+    json!({
+        "apiVersion": api_version,
+        "kind": kind,
+        "metadata": { "name": name, "namespace": namespace, "labels": labels },
+        "spec": spec,
+    })
 }
 
 fn reference(group: &str, kind: &str, name: &str) -> Value {

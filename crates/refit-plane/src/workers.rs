@@ -16,13 +16,15 @@ use refit_hooks::Extensions;
 use refit_hooks::client::{Client as HookClient, ClientIdentity, TlsTransport};
 use refit_hooks::metrics::HookMetrics;
 use refit_plan::machine::Settings;
-use refit_provider_sim::{Provider, SimHosts};
+use refit_provider_sim::{Provider, SimHosts, etcd_connector};
+use refit_workload::etcd::EtcdConnector;
 
 use crate::backend::Backend;
 use crate::client::ClientError;
 use crate::examples::{self, Example, ExampleError};
 use crate::requests::{Kind, Requests};
 use crate::task::Task;
+use crate::workload_access::workload_access;
 
 /// Why nobody works.
 #[derive(Debug, thiserror::Error)]
@@ -114,7 +116,7 @@ impl Workers {
         for &example in examples {
             served.push(examples::start(example, &client, hosts.clone(), backend.folder()).await?);
         }
-        let options = options(QueueMetrics::default(), counters.hooks.clone());
+        let options = options(QueueMetrics::default(), counters.hooks.clone(), etcd_connector());
         let controllers = Controllers::start(backend.client_counted(&counters.controllers).await?, options);
         let controllers = Task::spawn(|ended| controllers.run(ended.wait()));
         Ok(Self { controllers, provider, examples: served, client, hosts })
@@ -137,12 +139,13 @@ impl Workers {
     }
 }
 
-/// What controllers need to reach extensions and workload clusters over the network.
-pub(crate) fn options(queues: QueueMetrics, hooks: HookMetrics) -> Options {
+/// What controllers need to reach extensions and workload clusters over the network, with their etcd reached in this way.
+pub(crate) fn options(queues: QueueMetrics, hooks: HookMetrics, etcd: EtcdConnector) -> Options {
     let (transport, chance) = (TlsTransport::new(ClientIdentity::none()).boxed(), Chance::from_system());
     Options {
         extensions: Extensions::new(HookClient::new(transport, hooks)),
         connector: by_kubeconfig(),
+        workload_access: workload_access(etcd),
         settings: Settings::default(),
         clock: Clock::from_system(),
         instance: instance(&chance),

@@ -35,6 +35,8 @@ enum ChangeError {
     Contended { name: Name },
     #[error("SimMachine {name} has no host yet")]
     NoHost { name: Name },
+    #[error("the host of SimMachine {name} does not answer, as it was told to; take back spec.failures.dead")]
+    Unreachable { name: Name },
     #[error("{0}")]
     Refused(String),
     #[error("{0}")]
@@ -96,7 +98,11 @@ impl SimHosts {
         let Some(known) = known else { return Ok(None) };
         match update::decide(&known.spec, &known.status, change, (self.clock)()) {
             ChangeStep::Write(status) => write(api, &known, *status).await,
-            ChangeStep::Done | ChangeStep::NoHost | ChangeStep::WaitUntil(_) | ChangeStep::Fail(..) => Ok(None),
+            ChangeStep::Done
+            | ChangeStep::NoHost
+            | ChangeStep::Unreachable
+            | ChangeStep::WaitUntil(_)
+            | ChangeStep::Fail(..) => Ok(None),
         }
     }
 
@@ -112,6 +118,7 @@ impl SimHosts {
             match update::decide(&found.spec, &found.status, change, now) {
                 ChangeStep::Done => return Ok(Some(found)),
                 ChangeStep::NoHost => return Err(ChangeError::NoHost { name: Name::of(&found) }),
+                ChangeStep::Unreachable => return Err(ChangeError::Unreachable { name: Name::of(&found) }),
                 ChangeStep::WaitUntil(time) => sleep(now, time).await,
                 ChangeStep::Write(status) => match write(api, &found, *status).await? {
                     Some(written) => found = written,
@@ -127,9 +134,10 @@ impl SimHosts {
 
     /// The Node says it before the update is over, as whoever waits for the update looks at the Node next.
     async fn report(&self, changed: &SimMachine, owner: &MachineFacts) -> Result<(), ChangeError> {
-        let Some(report) = machine::report(changed, owner) else { return Ok(()) };
+        let now = (self.clock)();
+        let Some(report) = machine::report(changed, owner, now) else { return Ok(()) };
         let cluster = cluster_of(changed).unwrap_or(&owner.cluster);
-        Ok(self.nodes.refresh(changed, cluster, &report).await?)
+        Ok(self.nodes.refresh(changed, cluster, &report, now).await?)
     }
 
     fn world(&self) -> MutexGuard<'_, World> {

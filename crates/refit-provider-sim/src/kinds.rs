@@ -3,6 +3,7 @@
 mod bootstrap_config;
 mod cluster;
 mod control_plane;
+mod failures;
 mod machine;
 mod machine_template;
 
@@ -11,6 +12,7 @@ use serde_json::Value;
 pub use bootstrap_config::*;
 pub use cluster::*;
 pub use control_plane::*;
+pub use failures::*;
 pub use machine::*;
 pub use machine_template::*;
 

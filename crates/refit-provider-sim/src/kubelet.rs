@@ -15,6 +15,7 @@ use serde_json::{Value, json};
 use tokio::task::AbortHandle;
 
 use crate::name::Name;
+use crate::static_pod::is_static;
 use crate::steady::Steady;
 use crate::words::MANAGER;
 use crate::workload::Workloads;
@@ -48,7 +49,8 @@ pub fn decide(pod: &Pod, now: Timestamp) -> PodStep {
         // The API server has added the grace already.
         Some(end) if end.0 > now => PodStep::WaitUntil(end.0),
         Some(_) => PodStep::Finish,
-        None if phase == "Pending" => PodStep::Start,
+        // Whoever knows the host says how its static Pods are.
+        None if phase == "Pending" && !is_static(pod) => PodStep::Start,
         None => PodStep::Leave,
     }
 }

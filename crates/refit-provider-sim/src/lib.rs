@@ -9,9 +9,12 @@
 pub mod bootstrap;
 pub mod cluster;
 pub mod control_plane;
+pub mod etcd;
 pub mod facts;
 mod hosts;
+mod images;
 pub mod kinds;
+mod kubeadm;
 pub mod kubelet;
 pub mod machine;
 mod name;
@@ -19,11 +22,13 @@ pub mod node;
 mod nodes;
 mod provider;
 mod readiness;
+pub mod static_pod;
 mod steady;
 pub mod update;
 pub mod words;
 mod workload;
 
+pub use etcd::etcd_connector;
 pub use hosts::SimHosts;
 pub use kinds::crds;
 pub use provider::Provider;

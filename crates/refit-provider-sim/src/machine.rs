@@ -17,6 +17,7 @@ use crate::facts::{ClusterFacts, MachineFacts, pause};
 use crate::kinds::{ProvisionedStatus, SimAttempt, SimHost, SimMachine, SimMachineSpec, SimMachineStatus};
 use crate::node::NodeReport;
 use crate::readiness::{Waiting, ready, silent_until, with_conditions};
+use crate::static_pod::ControlPlaneReport;
 use crate::words::{MACHINE_FINALIZER, reasons};
 
 /// How long after a failed attempt the next one begins.
@@ -85,14 +86,19 @@ pub fn provider_id(machine: &SimMachine) -> String {
     machine.spec.provider_id.clone().unwrap_or_else(named)
 }
 
-/// What the Node of a SimMachine should say; nothing while there is no host.
-pub fn report(machine: &SimMachine, owner: &MachineFacts) -> Option<NodeReport> {
+/// What the kubelet of a SimMachine says now; nothing while there is no host.
+pub fn report(machine: &SimMachine, owner: &MachineFacts, now: Timestamp) -> Option<NodeReport> {
+    let (host, failures) = (machine.status.host.clone()?, &machine.spec.failures);
+    let name = machine.name_any();
+    let control_plane = owner.is_control_plane.then(|| ControlPlaneReport::of(&name, &host, failures, now));
+    let is_dead = failures.is_dead();
     Some(NodeReport {
-        name: machine.name_any(),
+        name,
         provider_id: provider_id(machine),
-        host: machine.status.host.clone()?,
+        host,
         address: address(machine),
-        is_control_plane: owner.is_control_plane,
+        is_dead,
+        control_plane,
     })
 }
 
@@ -152,14 +158,22 @@ fn arrive(observed: &Observed<'_>, owner: &MachineFacts, paused: NewCondition) -
 
 /// The host is there and stays; its Node says what it runs.
 fn keep(observed: &Observed<'_>, owner: &MachineFacts, host: &SimHost, paused: NewCondition) -> Step {
-    let status = with(observed, [ready(), paused]);
+    let failures = &observed.machine.spec.failures;
+    let state = if failures.is_dead() { dead() } else { ready() };
+    let status = with(observed, [state, paused]);
     if status != observed.machine.status {
         return Step::SetStatus(Box::new(status));
     }
-    if !observed.has_workload || observed.reported.is_some_and(|reported| reported.host == *host) {
-        return Step::Wait { until: None };
+    let report = report(observed.machine, owner, observed.now);
+    match report.filter(|report| observed.has_workload && observed.reported != Some(report)) {
+        Some(report) => Step::Report(Box::new(report)),
+        None if !owner.is_control_plane => Step::Wait { until: None },
+        None => Step::Wait { until: ControlPlaneReport::next_change(host, failures, observed.now) },
     }
-    report(observed.machine, owner).map_or(Step::Wait { until: None }, |report| Step::Report(Box::new(report)))
+}
+
+fn dead() -> NewCondition {
+    Waiting::new(reasons::DEAD, "The host does not answer, as it was told to").condition()
 }
 
 /// Waits, and says so when it takes long.
@@ -191,6 +205,7 @@ fn new_host(machine: &SimMachine, owner: &MachineFacts, now: Timestamp) -> SimHo
         memory: memory.unwrap_or_else(|| DEFAULT_MEMORY.to_owned()),
         image,
         kubernetes_version: owner.version.clone(),
+        start_time: Some(Time(now)),
     }
 }
 

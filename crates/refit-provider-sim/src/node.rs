@@ -3,17 +3,20 @@
 use std::collections::BTreeMap;
 
 use jiff::Timestamp;
-use k8s_openapi::api::core::v1::{Node, NodeAddress, NodeCondition, NodeSpec, NodeStatus, NodeSystemInfo};
+use k8s_openapi::api::core::v1::{Node, NodeAddress, NodeCondition, NodeSpec, NodeStatus, NodeSystemInfo, Taint};
 use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use kube::ResourceExt;
-use refit_api::vocabulary::labels;
+use refit_api::vocabulary::{labels, taints};
 use serde_json::{Value, json};
 
 use crate::kinds::SimHost;
+use crate::static_pod::ControlPlaneReport;
 
 /// How many pods a Node takes: the kubelet's usual bound.
 const MAX_PODS: &str = "110";
+/// The condition of a Node that counts most.
+const READY: &str = "Ready";
 /// The conditions of a Node beside `Ready`, which are good when they are false.
 const PRESSURES: [(&str, &str); 3] = [
     ("MemoryPressure", "KubeletHasSufficientMemory"),
@@ -28,7 +31,10 @@ pub struct NodeReport {
     pub provider_id: String,
     pub host: SimHost,
     pub address: String,
-    pub is_control_plane: bool,
+    /// Nobody hears from the host.
+    pub is_dead: bool,
+    /// What runs on it of the control plane; nothing on workers.
+    pub control_plane: Option<ControlPlaneReport>,
 }
 
 impl NodeReport {
@@ -37,13 +43,14 @@ impl NodeReport {
         let mut node = Node::default();
         node.metadata.name = Some(self.name.clone());
         node.metadata.labels = Some(self.labels());
-        node.spec = Some(NodeSpec { provider_id: Some(self.provider_id.clone()), ..NodeSpec::default() });
-        node.status = Some(NodeStatus { conditions: Some(conditions(now)), ..self.status() });
+        let provider_id = Some(self.provider_id.clone());
+        node.spec = Some(NodeSpec { provider_id, taints: self.taints(), ..NodeSpec::default() });
+        node.status = Some(NodeStatus { conditions: Some(conditions(self.is_dead, now)), ..self.status() });
         node
     }
 
     /// What of the status of a registered Node is not as it should be; nothing when all is.
-    pub fn difference(&self, node: &Node) -> Option<Value> {
+    pub fn difference(&self, node: &Node, now: Timestamp) -> Option<Value> {
         let found = node.status.clone().unwrap_or_default();
         let wanted = self.status();
         let mut patch = serde_json::Map::new();
@@ -56,6 +63,10 @@ impl NodeReport {
         }
         if found.addresses != wanted.addresses {
             patch.insert("addresses".to_owned(), json!(wanted.addresses));
+        }
+        let is_ready = |it: &NodeCondition| it.type_ == READY && it.status == ready_status(self.is_dead);
+        if !found.conditions.iter().flatten().any(is_ready) {
+            patch.insert("conditions".to_owned(), json!(conditions(self.is_dead, now)));
         }
         (!patch.is_empty()).then(|| json!({ "status": patch }))
     }
@@ -72,10 +83,17 @@ impl NodeReport {
             ("kubernetes.io/os".to_owned(), "linux".to_owned()),
             ("kubernetes.io/arch".to_owned(), "amd64".to_owned()),
         ]);
-        if self.is_control_plane {
+        if self.control_plane.is_some() {
             found.insert(labels::NODE_ROLE_CONTROL_PLANE.to_owned(), String::new());
         }
         found
+    }
+
+    /// Keeps ordinary Pods away from a control plane.
+    fn taints(&self) -> Option<Vec<Taint>> {
+        let key = taints::NODE_ROLE_CONTROL_PLANE.to_owned();
+        let taint = Taint { key, effect: "NoSchedule".to_owned(), ..Taint::default() };
+        self.control_plane.is_some().then(|| vec![taint])
     }
 
     fn status(&self) -> NodeStatus {
@@ -111,7 +129,8 @@ impl NodeReport {
     }
 }
 
-fn conditions(now: Timestamp) -> Vec<NodeCondition> {
+/// The conditions that a kubelet writes; of a dead host, those that the node controller writes instead.
+fn conditions(is_dead: bool, now: Timestamp) -> Vec<NodeCondition> {
     let condition = |type_: &str, status: &str, reason: &str, message: &str| NodeCondition {
         type_: type_.to_owned(),
         status: status.to_owned(),
@@ -120,7 +139,20 @@ fn conditions(now: Timestamp) -> Vec<NodeCondition> {
         last_heartbeat_time: Some(Time(now)),
         last_transition_time: Some(Time(now)),
     };
-    let pressures = PRESSURES.map(|(type_, reason)| condition(type_, "False", reason, "the simulated host has enough"));
-    let ready = condition("Ready", "True", "KubeletReady", "kubelet is posting ready status");
-    pressures.into_iter().chain([ready]).collect()
+    let all = |status: &str, said: Option<(&str, &str)>| {
+        let pressures = PRESSURES.map(|(type_, reason)| {
+            let (reason, message) = said.unwrap_or((reason, "the simulated host has enough"));
+            condition(type_, status, reason, message)
+        });
+        let (reason, message) = said.unwrap_or(("KubeletReady", "kubelet is posting ready status"));
+        pressures.into_iter().chain([condition(READY, ready_status(is_dead), reason, message)]).collect()
+    };
+    match is_dead {
+        false => all("False", None),
+        true => all("Unknown", Some(("NodeStatusUnknown", "Kubelet stopped posting node status."))),
+    }
+}
+
+fn ready_status(is_dead: bool) -> &'static str {
+    if is_dead { "Unknown" } else { "True" }
 }

@@ -1,4 +1,6 @@
-//! Writes Nodes into workload clusters, and remembers what they say.
+//! Writes what kubelets say into workload clusters, and remembers it.
+
+mod control_plane;
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -7,11 +9,14 @@ use jiff::Timestamp;
 use k8s_openapi::api::core::v1::Node;
 use kube::api::{Api, DeleteParams, Patch, PatchParams, PostParams};
 
+use crate::etcd::EtcdRefusal;
 use crate::kinds::SimMachine;
 use crate::name::{Name, version};
 use crate::node::NodeReport;
 use crate::words::MANAGER;
 use crate::workload::Workloads;
+pub use control_plane::ControlPlaneError;
+use control_plane::{ControlPlaneWriter, Written};
 
 /// Why a Node is not as it should be.
 #[derive(Debug, thiserror::Error)]
@@ -20,6 +25,19 @@ pub enum NodeError {
     Request { name: String, source: kube::Error },
     #[error("node {name} is another host's")]
     Taken { name: String },
+    #[error("{0}")]
+    ControlPlane(#[from] ControlPlaneError),
+}
+
+/// What became of a report.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Reported {
+    /// The workload cluster says it.
+    Done,
+    /// It says already what follows from a newer version of the SimMachine.
+    Outdated,
+    /// It says it but for the member of etcd, which cannot join at the moment.
+    WaitingForEtcd(EtcdRefusal),
 }
 
 /// The Nodes of all simulated hosts. Cloning shares what is known of them.
@@ -57,30 +75,42 @@ impl Nodes {
         self.lock().remove(machine);
     }
 
-    /// Makes the Node of a SimMachine say what follows from it: registers it, or changes its status where that differs.
-    /// Gives false where the Node says already what follows from a newer version.
+    /// Makes the Node of a SimMachine, and its part of a control plane, say what follows from it: registers it, or changes
+    /// its status where that differs.
     pub async fn report(
         &self,
         machine: &SimMachine,
         cluster: &str,
         report: &NodeReport,
         now: Timestamp,
-    ) -> Result<bool, NodeError> {
-        self.write(machine, cluster, report, IfMissing::Register(now)).await
+    ) -> Result<Reported, NodeError> {
+        // Who is dead registers nothing.
+        let if_missing = if report.is_dead { IfMissing::Leave } else { IfMissing::Register };
+        self.write(machine, cluster, report, if_missing, now).await
     }
 
     /// Makes the Node of a SimMachine say what follows from it, where there is one. Only the provider registers Nodes:
     /// whoever else did might bring back the Node of a SimMachine that has just gone.
-    pub async fn refresh(&self, machine: &SimMachine, cluster: &str, report: &NodeReport) -> Result<(), NodeError> {
-        self.write(machine, cluster, report, IfMissing::Leave).await.map(drop)
+    pub async fn refresh(
+        &self,
+        machine: &SimMachine,
+        cluster: &str,
+        report: &NodeReport,
+        now: Timestamp,
+    ) -> Result<(), NodeError> {
+        self.write(machine, cluster, report, IfMissing::Leave, now).await.map(drop)
     }
 
-    /// Deletes the Node of a SimMachine, unless it is another host's. It may be gone already.
-    pub async fn remove(&self, machine: &Name, cluster: &str, provider_id: &str) -> Result<(), NodeError> {
+    /// A host is gone: deletes its Pods and its Node, and leaves its member of etcd behind. All may be gone already.
+    pub async fn remove(&self, machine: &Name, cluster: &str, host: &GoneHost) -> Result<(), NodeError> {
         self.forget(machine);
         if self.workloads.find(&machine.namespace, cluster).is_none() {
             return Ok(());
         }
+        if let Some(member) = &host.control_plane_host {
+            self.control_plane(machine, cluster).remove(&machine.name, member).await?;
+        }
+        let provider_id = host.provider_id.as_str();
         let nodes: Api<Node> = Api::all(self.workloads.client(&machine.namespace, cluster));
         let failed = |source| NodeError::Request { name: machine.name.clone(), source };
         let Some(node) = nodes.get_opt(&machine.name).await.map_err(failed)? else { return Ok(()) };
@@ -100,20 +130,49 @@ impl Nodes {
         cluster: &str,
         report: &NodeReport,
         if_missing: IfMissing,
-    ) -> Result<bool, NodeError> {
+        now: Timestamp,
+    ) -> Result<Reported, NodeError> {
         let (name, version) = (Name::of(machine), version(machine));
         let turn = Arc::clone(&self.lock().entry(name.clone()).or_default().turn);
         let _turn = turn.lock().await;
         match self.lock().get(&name).and_then(|known| known.said.as_ref()) {
-            Some((newer, _)) if *newer > version => return Ok(false),
-            Some((_, said)) if **said == *report => return Ok(true),
+            Some((newer, _)) if *newer > version => return Ok(Reported::Outdated),
+            Some((_, said)) if **said == *report => return Ok(Reported::Done),
             _ => {}
         }
         let nodes = Api::all(self.workloads.client(&name.namespace, cluster));
-        if write(&nodes, report, if_missing).await? {
-            self.lock().entry(name).or_default().said = Some((version, Arc::new(report.clone())));
+        let Some(node) = write(&nodes, report, if_missing, now).await? else { return Ok(Reported::Done) };
+        if let Some(refusal) = self.write_control_plane(&name, cluster, &node, report, now).await? {
+            return Ok(Reported::WaitingForEtcd(refusal));
         }
-        Ok(true)
+        self.lock().entry(name).or_default().said = Some((version, Arc::new(report.clone())));
+        Ok(Reported::Done)
+    }
+
+    /// Gives why the member of etcd cannot join, where it cannot.
+    async fn write_control_plane(
+        &self,
+        machine: &Name,
+        cluster: &str,
+        node: &Node,
+        report: &NodeReport,
+        now: Timestamp,
+    ) -> Result<Option<EtcdRefusal>, NodeError> {
+        let Some(control_plane) = &report.control_plane else { return Ok(None) };
+        let version = report.host.kubernetes_version.as_deref().unwrap_or_default();
+        let writer = self.control_plane(machine, cluster);
+        match writer.write(node, version, control_plane, now).await? {
+            Written::All => Ok(None),
+            Written::WithoutEtcd(refusal) => Ok(Some(refusal)),
+        }
+    }
+
+    fn control_plane(&self, machine: &Name, cluster: &str) -> ControlPlaneWriter {
+        ControlPlaneWriter {
+            workload: self.workloads.client(&machine.namespace, cluster),
+            cluster: cluster.to_owned(),
+            endpoint: self.workloads.endpoint(),
+        }
     }
 
     fn lock(&self) -> MutexGuard<'_, BTreeMap<Name, Known>> {
@@ -121,20 +180,33 @@ impl Nodes {
     }
 }
 
+/// What a host that goes leaves behind.
+#[derive(Debug, Clone)]
+pub struct GoneHost {
+    pub provider_id: String,
+    /// The id of the host, where it was part of a control plane.
+    pub control_plane_host: Option<String>,
+}
+
 /// What to do about a Node that is not there.
 #[derive(Debug, Clone, Copy)]
 enum IfMissing {
-    Register(Timestamp),
+    Register,
     Leave,
 }
 
-/// Makes a Node say this. Gives whether there is one now.
-async fn write(nodes: &Api<Node>, report: &NodeReport, if_missing: IfMissing) -> Result<bool, NodeError> {
+/// Makes a Node say this. Gives the Node, where there is one now.
+async fn write(
+    nodes: &Api<Node>,
+    report: &NodeReport,
+    if_missing: IfMissing,
+    now: Timestamp,
+) -> Result<Option<Node>, NodeError> {
     let failed = |source| NodeError::Request { name: report.name.clone(), source };
     let found = match (nodes.get_opt(&report.name).await.map_err(failed)?, if_missing) {
         (Some(node), _) => node,
-        (None, IfMissing::Leave) => return Ok(false),
-        (None, IfMissing::Register(now)) => {
+        (None, IfMissing::Leave) => return Ok(None),
+        (None, IfMissing::Register) => {
             let params = PostParams { field_manager: Some(MANAGER.to_owned()), ..PostParams::default() };
             nodes.create(&params, &report.node(now)).await.map_err(failed)?
         }
@@ -142,11 +214,11 @@ async fn write(nodes: &Api<Node>, report: &NodeReport, if_missing: IfMissing) ->
     if !report.is_of(&found) {
         return Err(NodeError::Taken { name: report.name.clone() });
     }
-    if let Some(patch) = report.difference(&found) {
+    if let Some(patch) = report.difference(&found, now) {
         let params = PatchParams { field_manager: Some(MANAGER.to_owned()), ..PatchParams::default() };
         nodes.patch_status(&report.name, &params, &Patch::Merge(patch)).await.map_err(failed)?;
     }
-    Ok(true)
+    Ok(Some(found))
 }
 
 #[cfg(test)]
@@ -165,7 +237,8 @@ mod tests {
             provider_id: "sim://ns/a".to_owned(),
             host: SimHost { memory: memory.to_owned(), ..SimHost::default() },
             address: "10.0.0.1".to_owned(),
-            is_control_plane: false,
+            is_dead: false,
+            control_plane: None,
         }
     }
 
@@ -188,15 +261,16 @@ mod tests {
         workloads.create("ns", "c").await.expect("a cluster must be made");
         let (nodes, name) = (Nodes::new(workloads.clone()), Name::new("ns", "a"));
         let told = async |version, memory| nodes.report(&machine(version), "c", &report(memory), now).await;
-        assert!(told(5, "8Gi").await.expect("the Node must be registered"));
-        nodes.refresh(&machine(7), "c", &report("16Gi")).await.expect("the Node must be written");
-        assert!(!told(6, "8Gi").await.expect("there must be nothing to do"));
+        assert_eq!(told(5, "8Gi").await.expect("the Node must be registered"), Reported::Done);
+        nodes.refresh(&machine(7), "c", &report("16Gi"), now).await.expect("the Node must be written");
+        assert_eq!(told(6, "8Gi").await.expect("there must be nothing to do"), Reported::Outdated);
         let node = Api::<Node>::all(workloads.client("ns", "c")).get("a").await.expect("there must be a Node");
         let memory = node.status.and_then(|status| status.capacity?.get("memory").map(|memory| memory.0.clone()));
         assert_eq!(memory.as_deref(), Some("16Gi"));
         assert_eq!(nodes.known(&name).map(|said| said.host.memory.clone()).as_deref(), Some("16Gi"));
         // A SimMachine that is made anew under its name begins anew.
-        nodes.remove(&name, "c", "sim://ns/a").await.expect("the Node must go");
-        assert!(told(9, "8Gi").await.expect("the Node must be registered"));
+        let host = GoneHost { provider_id: "sim://ns/a".to_owned(), control_plane_host: None };
+        nodes.remove(&name, "c", &host).await.expect("the Node must go");
+        assert_eq!(told(9, "8Gi").await.expect("the Node must be registered"), Reported::Done);
     }
 }

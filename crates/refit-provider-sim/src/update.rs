@@ -22,6 +22,8 @@ pub enum ChangeStep {
     WaitUntil(Timestamp),
     /// There is no host to be changed.
     NoHost,
+    /// The host is dead.
+    Unreachable,
 }
 
 /// The next step towards a changed host.
@@ -34,6 +36,9 @@ pub fn decide(spec: &SimMachineSpec, status: &SimMachineStatus, change: &HostCha
     if changed == *host {
         return ChangeStep::Done;
     }
+    if spec.failures.is_dead() {
+        return ChangeStep::Unreachable;
+    }
     let takes = seconds(spec.update_seconds);
     let what = words(change);
     match status.update.as_ref().filter(|update| update.what.as_ref() == Some(&what)) {
@@ -44,7 +49,7 @@ pub fn decide(spec: &SimMachineSpec, status: &SimMachineStatus, change: &HostCha
         Some(update) if now < after(update.start_time.0, takes) => {
             ChangeStep::WaitUntil(after(update.start_time.0, takes))
         }
-        _ => finish(spec, status, changed),
+        _ => finish(spec, status, SimHost { start_time: Some(Time(now)), ..changed }),
     }
 }
 
@@ -100,6 +105,7 @@ mod tests {
             memory: "8Gi".to_owned(),
             image: Some("one".to_owned()),
             kubernetes_version: Some("v1.34.0".to_owned()),
+            start_time: None,
         }
     }
 
@@ -120,6 +126,7 @@ mod tests {
                 }
                 ChangeStep::WaitUntil(_) => now += 1,
                 ChangeStep::NoHost => return (now, Err("no host".to_owned())),
+                ChangeStep::Unreachable => return (now, Err("unreachable".to_owned())),
             }
         }
     }
@@ -128,7 +135,10 @@ mod tests {
     fn a_change_keeps_the_host_and_its_disk() {
         let spec = SimMachineSpec { image: Some("two".to_owned()), ..SimMachineSpec::default() };
         let cases = [
-            (memory("16Gi"), SimHost { memory: "16Gi".to_owned(), boot_count: 2, ..host() }),
+            (
+                memory("16Gi"),
+                SimHost { memory: "16Gi".to_owned(), boot_count: 2, start_time: Some(Time(at(0))), ..host() },
+            ),
             (memory("8Gi"), host()),
             (
                 HostChange::Version("v1.35.0".to_owned()),
@@ -136,6 +146,7 @@ mod tests {
                     kubernetes_version: Some("v1.35.0".to_owned()),
                     image: Some("two".to_owned()),
                     boot_count: 2,
+                    start_time: Some(Time(at(0))),
                     ..host()
                 },
             ),
@@ -149,7 +160,7 @@ mod tests {
 
     #[test]
     fn a_change_takes_its_time_and_fails_as_often_as_told() {
-        let failures = SimFailures { update: Some(1), provisioning: None };
+        let failures = SimFailures { update: Some(1), ..SimFailures::default() };
         let spec = SimMachineSpec { update_seconds: Some(3), failures, ..SimMachineSpec::default() };
         let mut status = SimMachineStatus { host: Some(host()), ..SimMachineStatus::default() };
         let (time, failed) = play(&spec, &mut status, &memory("16Gi"));
@@ -165,6 +176,15 @@ mod tests {
         let update = Some(SimAttempt { what, start_time: Time(at(-3)), failures: None });
         let mut status = SimMachineStatus { host: Some(host()), update, ..SimMachineStatus::default() };
         assert_eq!(play(&spec, &mut status, &memory("32Gi")), (3, Ok(())));
+    }
+
+    #[test]
+    fn a_dead_host_is_not_changed() {
+        let failures = SimFailures { dead: Some(true), ..SimFailures::default() };
+        let spec = SimMachineSpec { failures, ..SimMachineSpec::default() };
+        let status = SimMachineStatus { host: Some(host()), ..SimMachineStatus::default() };
+        assert_eq!(decide(&spec, &status, &memory("16Gi"), at(0)), ChangeStep::Unreachable);
+        assert_eq!(decide(&spec, &status, &memory("8Gi"), at(0)), ChangeStep::Done, "it is there already");
     }
 
     #[test]

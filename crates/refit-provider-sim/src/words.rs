@@ -11,6 +11,9 @@ pub const SECRET_TYPE: &str = "cluster.x-k8s.io/secret";
 /// The key of such a secret under which the content is.
 pub const SECRET_KEY: &str = "value";
 
+/// Where the Pods of a control plane are.
+pub const KUBE_SYSTEM: &str = "kube-system";
+
 /// The reasons of the condition `Ready`.
 pub mod reasons {
     /// Cluster API has not put it under its owner yet.
@@ -23,6 +26,8 @@ pub mod reasons {
     pub const PROVISIONING: &str = "Provisioning";
     /// The last attempt failed, as it was told to.
     pub const PROVISIONING_FAILED: &str = "ProvisioningFailed";
+    /// The host does not answer, as it was told to.
+    pub const DEAD: &str = "Dead";
     /// It is there.
     pub const PROVISIONED: &str = "Provisioned";
 }

@@ -1,14 +1,27 @@
 //! Talking to etcd: who its members are, who leads, and the two changes that a control plane needs.
 
 mod authority;
+mod certificate;
+mod channel;
+mod client;
 mod error;
+mod key;
+mod messages;
+mod port_forward;
 
+use std::error::Error;
 use std::sync::Arc;
 
 use futures::future::BoxFuture;
 
 pub use authority::EtcdAuthority;
+pub use channel::EtcdStream;
+pub use client::{Dialed, EtcdDialer, Now, connector};
 pub use error::EtcdError;
+pub use port_forward::by_port_forward;
+
+/// How much of what others say goes into an error, in characters.
+const LONGEST_WORDS: usize = 256;
 
 /// A connection to one member of an etcd cluster.
 pub trait Etcd: Send + Sync {
@@ -63,4 +76,18 @@ pub struct Alarm {
     pub member: u64,
     /// As etcd writes it: `NOSPACE`, `CORRUPT`.
     pub name: String,
+}
+
+/// What others say, not longer than an error should be.
+pub(crate) fn clip(words: &str) -> String {
+    match words.char_indices().nth(LONGEST_WORDS) {
+        None => words.to_owned(),
+        Some((end, _)) => format!("{}...", &words[..end]),
+    }
+}
+
+/// An error and its causes on one line, not longer than an error should be.
+pub(crate) fn chain(error: &dyn Error) -> String {
+    let causes = std::iter::successors(error.source(), |&cause| cause.source());
+    clip(&causes.fold(error.to_string(), |line, cause| format!("{line}: {cause}")))
 }

@@ -5,6 +5,9 @@
 //! Connecting to the API server of the workload cluster is somebody else's, too: a `kube::Client` comes in.
 
 pub mod etcd;
+mod kubernetes;
+mod request;
 mod workload;
 
+pub use kubernetes::{EtcdAccess, KubeWorkload};
 pub use workload::{Skips, WorkloadCluster, WorkloadError};

@@ -79,6 +79,8 @@ pub enum WorkloadError {
     },
     #[error("etcd of the workload cluster")]
     Etcd(#[from] EtcdError),
+    #[error("etcd of the workload cluster cannot be reached: {why}")]
+    EtcdIsUnknown { why: String },
     #[error("etcd does not run on the machines of the control plane; whoever runs it sees to its members")]
     EtcdIsExternal,
 }

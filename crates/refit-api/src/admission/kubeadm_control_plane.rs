@@ -2,7 +2,7 @@
 
 mod certificates;
 mod cluster_configuration;
-mod coredns;
+pub mod coredns;
 mod immutable;
 mod machine_template;
 mod rollout;

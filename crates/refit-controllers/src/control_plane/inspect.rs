@@ -23,6 +23,8 @@ pub struct Reach {
     pub cluster: ObjectKey,
     /// Of the etcd that runs on the machines of the control plane; nothing where it is somebody else's, or is not known.
     pub etcd: Option<EtcdAuthority>,
+    /// etcd does not run on the machines of the control plane.
+    pub is_etcd_external: bool,
 }
 
 /// Makes what the controller of control planes asks a workload cluster through.
@@ -43,8 +45,10 @@ impl ControlPlanes {
         let etcd = self.certificates(key, observed, pass).await;
         let cluster = ObjectKey::of(&observed.cluster);
         let workload = self.context.workloads.get(&cluster);
-        let reached =
-            workload.connected.map(|connected| (self.access)(Reach { client: connected.client, cluster, etcd }));
+        let configuration = &observed.control_plane.spec.kubeadm_config_spec.cluster_configuration;
+        let is_etcd_external = configuration.etcd.external.is_some();
+        let reach = |client| Reach { client, cluster, etcd, is_etcd_external };
+        let reached = workload.connected.map(|connected| (self.access)(reach(connected.client)));
         let inspection = match &reached {
             Some(reached) => reached.inspect(&nodes(observed)).await,
             None => Inspection::NotConnected,

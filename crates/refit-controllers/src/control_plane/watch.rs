@@ -32,7 +32,7 @@ pub(super) fn watch(context: &Context, queue: &Queue<ObjectKey>) {
         SUBSCRIBER,
         Box::new(move |change| {
             // The status is written by this controller alone.
-            let is_own = is_only_status(change.old.as_deref(), change.new.as_deref()) && !has_other_owners(change);
+            let is_own = is_only_status(change.old.as_deref(), change.new.as_deref()) && !has_other_references(change);
             change.either().filter(|_| !is_own).into_iter().for_each(|it| to.add(ObjectKey::of(&**it)));
         }),
     );
@@ -76,9 +76,12 @@ fn control_plane_of(cluster: &Cluster) -> Option<ObjectKey> {
     is_ours.then(|| ObjectKey::new(ObjectKey::of(cluster).namespace, reference.name.clone()))
 }
 
-fn has_other_owners(change: &Change<KubeadmControlPlane>) -> bool {
-    let owners = |it: &Option<Arc<KubeadmControlPlane>>| it.as_ref().map(|it| it.metadata.owner_references.clone());
-    owners(&change.old) != owners(&change.new)
+/// Whether its owners or finalizers are others: the control plane goes on with its Cluster, and with its finalizer.
+fn has_other_references(change: &Change<KubeadmControlPlane>) -> bool {
+    let references = |it: &Option<Arc<KubeadmControlPlane>>| {
+        it.as_ref().map(|it| (it.metadata.owner_references.clone(), it.metadata.finalizers.clone()))
+    };
+    references(&change.old) != references(&change.new)
 }
 
 /// The control plane of a Machine; of one that nobody controls, that of its Cluster.

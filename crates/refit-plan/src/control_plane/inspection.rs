@@ -6,6 +6,8 @@
 mod etcd;
 mod node;
 mod pod;
+#[cfg(test)]
+mod tests;
 
 use std::collections::BTreeMap;
 

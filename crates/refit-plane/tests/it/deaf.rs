@@ -15,7 +15,8 @@ use refit_hooks::Extensions;
 use refit_hooks::client::{Client as HookClient, ClientIdentity, TlsTransport};
 use refit_hooks::metrics::HookMetrics;
 use refit_plan::machine::Settings;
-use refit_plane::Backend;
+use refit_plane::{Backend, workload_access};
+use refit_provider_sim::etcd_connector;
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, sleep};
@@ -79,6 +80,7 @@ fn options() -> Options {
     Options {
         extensions: Extensions::new(HookClient::new(transport, HookMetrics::default())),
         connector: by_kubeconfig(),
+        workload_access: workload_access(etcd_connector()),
         settings: Settings::default(),
         clock: Clock::from_system(),
         chance: Chance::from_seed(1),

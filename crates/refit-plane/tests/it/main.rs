@@ -3,6 +3,7 @@
 mod backends;
 mod changes;
 mod chaos;
+mod control_planes;
 mod deaf;
 mod dice;
 mod failures;

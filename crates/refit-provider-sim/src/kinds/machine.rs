@@ -8,7 +8,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_with::skip_serializing_none;
 
-use super::ProvisionedStatus;
+use super::{ProvisionedStatus, SimFailures};
 
 /// An amount of memory, as Kubernetes writes it.
 const QUANTITY: &str = r"^[0-9]+([KMGTPE]i|[kMGTPE])?$";
@@ -67,19 +67,6 @@ pub struct SimMachineSpec {
     pub failures: SimFailures,
 }
 
-/// What goes wrong, and how often.
-#[skip_serializing_none]
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
-pub struct SimFailures {
-    /// So many first attempts to provision the host fail.
-    #[schemars(range(min = 0))]
-    pub provisioning: Option<i32>,
-    /// So many first attempts to change the running host fail.
-    #[schemars(range(min = 0))]
-    pub update: Option<i32>,
-}
-
 /// What was observed of a simulated host.
 #[skip_serializing_none]
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -136,6 +123,9 @@ pub struct SimHost {
     /// How often it was started.
     #[schemars(range(min = 1))]
     pub boot_count: i32,
+    /// When it, or Kubernetes on it, was last started.
+    #[schemars(with = "Option<schema::Time>")]
+    pub start_time: Option<Time>,
     /// The number of its processors.
     pub cpus: i32,
     /// Its memory.

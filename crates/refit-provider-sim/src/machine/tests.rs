@@ -173,7 +173,7 @@ fn what_is_missing_is_waited_for_and_said_after_a_while() {
 
 #[test]
 fn provisioning_takes_its_time_and_fails_as_told() {
-    let failures = SimFailures { provisioning: Some(1), update: None };
+    let failures = SimFailures { provisioning: Some(1), ..SimFailures::default() };
     let mut world = World::new(SimMachineSpec { provisioning_seconds: Some(5), failures, ..SimMachineSpec::default() });
     let mut seen = Vec::new();
     for second in [0, 4, 5, 10, 11] {
@@ -299,7 +299,7 @@ impl World {
                 self.version += 1;
             }
             ChangeStep::Done => self.refresh(),
-            ChangeStep::WaitUntil(_) | ChangeStep::NoHost => {}
+            ChangeStep::WaitUntil(_) | ChangeStep::NoHost | ChangeStep::Unreachable => {}
         }
     }
 }
@@ -342,7 +342,7 @@ proptest! {
     fn whatever_happens_there_is_one_host_and_one_node(
         happenings in happenings(), takes in 0..4_i32, fails in 0..2_i32,
     ) {
-        let failures = SimFailures { provisioning: Some(fails), update: Some(fails) };
+        let failures = SimFailures { provisioning: Some(fails), update: Some(fails), ..SimFailures::default() };
         let spec = SimMachineSpec {
             provisioning_seconds: Some(takes),
             update_seconds: Some(takes),

@@ -2,8 +2,9 @@
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 use kube::ResourceExt;
+use refit_api::vocabulary::labels;
 use refit_apiserver::api::Clock;
 use refit_apiserver::clusters::ClusterError;
 use refit_apiserver::credentials::CredentialsError;
@@ -13,15 +14,18 @@ use super::cache::Cache;
 use super::objects::{Kind, Objects};
 use super::secrets;
 use super::world::{Key, Owners, World, slim};
+use crate::facts::MachineFacts;
 use crate::kinds::{SimBootstrapConfig, SimCluster, SimControlPlane, SimMachine};
 use crate::name::Name;
-use crate::nodes::{NodeError, Nodes};
+use crate::nodes::{GoneHost, NodeError, Nodes, Reported};
 use crate::words::{CLUSTER_FINALIZER, MACHINE_FINALIZER, kubeconfig_secret};
 use crate::workload::Workloads;
 use crate::{bootstrap, cluster, control_plane, machine};
 
 /// Steps in one look. The longest way of an object has five: claim, begin, arrive, report, wait.
 const MAX_STEPS: usize = 8;
+/// When a member that cannot join etcd tries again.
+const ETCD_RETRY: SignedDuration = SignedDuration::from_secs(1);
 
 /// Why a look ended early.
 #[derive(Debug, thiserror::Error)]
@@ -214,9 +218,16 @@ impl Reconciler {
         let written = match machine::decide(&observed) {
             machine::Step::Wait { until } => return Ok(Progress::Wait(until)),
             machine::Step::Report(report) => {
-                let is_latest = self.nodes.report(&object, &cluster, &report, now).await?;
-                // Otherwise somebody has changed the host since, and the event of that is on its way.
-                return Ok(if is_latest { Progress::Again } else { Progress::Wait(None) });
+                return Ok(match self.nodes.report(&object, &cluster, &report, now).await? {
+                    Reported::Done if report.is_dead => Progress::Wait(None),
+                    Reported::Done => Progress::Again,
+                    // Somebody has changed the host since, and the event of that is on its way.
+                    Reported::Outdated => Progress::Wait(None),
+                    Reported::WaitingForEtcd(refusal) => {
+                        tracing::info!(machine = %name, %refusal, "a member cannot join etcd yet");
+                        Progress::Wait(Some(machine::after(now, ETCD_RETRY)))
+                    }
+                });
             }
             machine::Step::Claim { provider_id } => {
                 let spec = json!({ "providerID": provider_id });
@@ -226,7 +237,7 @@ impl Reconciler {
                 self.objects.set_status(&SimMachine { status: *status, ..(*object).clone() }).await?
             }
             machine::Step::Leave => {
-                self.nodes.remove(name, &cluster, &machine::provider_id(&object)).await?;
+                self.nodes.remove(name, &cluster, &gone_host(&object, owners.machine.as_deref())).await?;
                 self.objects.release(&*object, MACHINE_FINALIZER).await?
             }
         };
@@ -240,6 +251,14 @@ impl Reconciler {
         let owners = world.owners(&*object);
         Some((object, owners))
     }
+}
+
+/// What a SimMachine that goes leaves behind. Its label tells whether it was part of a control plane when its Machine is gone.
+fn gone_host(machine: &SimMachine, owner: Option<&MachineFacts>) -> GoneHost {
+    let is_labelled = machine.labels().contains_key(labels::CONTROL_PLANE);
+    let is_control_plane = is_labelled || owner.is_some_and(|owner| owner.is_control_plane);
+    let host = machine.status.host.as_ref().filter(|_| is_control_plane);
+    GoneHost { provider_id: machine::provider_id(machine), control_plane_host: host.map(|host| host.id.clone()) }
 }
 
 /// How a look goes on after a step.

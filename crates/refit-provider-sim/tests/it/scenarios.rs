@@ -98,6 +98,7 @@ async fn updates_change_the_same_host(story: Story, hosts: &SimHosts) {
         image: Some("two".to_owned()),
         kubernetes_version: Some("v1.35.0".to_owned()),
         boot_count: 3,
+        start_time: new.start_time.clone(),
         ..old.clone()
     };
     assert_eq!(new, expected, "the same host and disk, started twice more");

@@ -82,6 +82,14 @@ impl Story {
         let _: SimMachine = self.create(json!({ "metadata": metadata, "spec": spec })).await;
     }
 
+    /// A Machine of the control plane, whose bootstrap data somebody else brought, and its SimMachine.
+    pub async fn add_control_plane_machine(&self, name: &str, version: &str, spec: Value) {
+        let metadata = self.add_owner(name, version, json!({ "dataSecretName": "brought" })).await;
+        let label = json!({ "metadata": { "labels": { "cluster.x-k8s.io/control-plane": "" } } });
+        self.patch::<Machine>(name, label).await;
+        let _: SimMachine = self.create(json!({ "metadata": metadata, "spec": spec })).await;
+    }
+
     /// A Machine. Gives the metadata of what it owns.
     async fn add_owner(&self, name: &str, version: &str, bootstrap: Value) -> Value {
         let machine: Machine = self

@@ -24,6 +24,8 @@ pub enum EtcdError {
         #[source]
         source: std::io::Error,
     },
+    #[error("{why}")]
+    Unfit { why: &'static str },
     #[error("{what} took longer than {seconds} seconds")]
     Late { what: String, seconds: u64 },
     /// What etcd or the connection said.

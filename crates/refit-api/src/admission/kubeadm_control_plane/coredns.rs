@@ -52,7 +52,8 @@ fn skips_coredns(kcp: &KubeadmControlPlane) -> bool {
     kcp.metadata.annotations.as_ref().is_some_and(|annotations| annotations.contains_key(SKIP_COREDNS))
 }
 
-fn can_migrate(from: &KubernetesVersion, to: &KubernetesVersion) -> bool {
+/// Whether upstream's library knows the way of a configuration from one version to a later one.
+pub fn can_migrate(from: &KubernetesVersion, to: &KubernetesVersion) -> bool {
     is_known(from) && is_known(to) && from.cmp_release(to) == Ordering::Less
 }
 
