@@ -99,7 +99,9 @@ fn act(
             let branch = branch.ok_or(TemplateError::NoIf { line })?;
             (branch.is_taken, branch.has_else) = (!branch.is_taken, true);
         }
-        "end" => drop(branches.pop().ok_or(TemplateError::NoIf { line })?),
+        "end" => {
+            branches.pop().ok_or(TemplateError::NoIf { line })?;
+        }
         ".controlPlane.version" if is_taken(branches) => {
             out.push_str(version.ok_or(TemplateError::NoVersion { line })?);
         }
