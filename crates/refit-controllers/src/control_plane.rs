@@ -13,16 +13,17 @@ mod steps;
 mod watch;
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use jiff::SignedDuration;
 use refit_api::cluster::Cluster;
 use refit_api::controlplane::KubeadmControlPlane;
 use refit_api::vocabulary::events::components;
-use refit_plan::control_plane::{Decision, Observed, decide};
+use refit_plan::control_plane::{Decision, Observed, decide, unreadable};
 use refit_plan::reading::Unreadable;
 use tokio::time::Instant;
 
-use crate::act::EventRecorder;
+use crate::act::{EventRecorder, carry_out};
 use crate::cache::ObjectKey;
 use crate::context::Context;
 use crate::controller::{Controller, Pass};
@@ -33,6 +34,8 @@ use observe::Found;
 
 /// How often one observation is decided about: with what the first decision asks for, and with what that leads to.
 const ROUNDS: usize = 4;
+/// How soon people are told when something else goes wrong than before.
+const TELL_AGAIN: Duration = Duration::from_secs(1);
 
 /// The controller of KubeadmControlPlanes.
 pub struct ControlPlanes {
@@ -64,11 +67,12 @@ impl ControlPlanes {
         let found = match observe::observe(&self.context, &self.queue, control_plane, cluster).await {
             Ok(found) => found,
             Err(problem) => {
-                pass.problem(key, &problem);
+                self.tell_unreadable(key, control_plane, &problem, &mut pass).await;
                 return pass;
             }
         };
         let Found { mut observed, candidates } = found;
+        observed.problems = self.memories.problems(key);
         pass.looked(began.elapsed());
         match self.adopt(key, &observed, &candidates, &mut pass).await {
             adopt::Adoption::Complete => {}
@@ -80,7 +84,23 @@ impl ControlPlanes {
         tracing::debug!(control_plane = %key, steps = ?decision.steps, waiting_on = ?decision.waiting_on, "decided");
         self.carry_out(key, &observed, &decision, workload.as_deref(), &mut pass).await;
         pass.again(decision.requeue_after);
+        if self.memories.note_problems(key, pass.reasons()) {
+            // The condition still says what was wrong before.
+            pass.again(Some(TELL_AGAIN));
+        }
         pass
+    }
+
+    async fn tell_unreadable(
+        &self,
+        key: &ObjectKey,
+        control_plane: &KubeadmControlPlane,
+        problem: &Unreadable,
+        pass: &mut Pass,
+    ) {
+        pass.problem(key, problem);
+        let report = unreadable(control_plane, problem.to_string(), self.context.clock.now());
+        pass.carried(key, carry_out(&report, &self.context.client, &self.events).await);
     }
 
     /// Decides, and asks extensions what the decision depends on.
@@ -124,7 +144,7 @@ impl Controller for ControlPlanes {
             Ok(None) => pass,
             Ok(Some(cluster)) => self.follow(key, &control_plane, &cluster).await,
             Err(problem) => {
-                pass.problem(key, &problem);
+                self.tell_unreadable(key, &control_plane, &problem, &mut pass).await;
                 pass
             }
         }

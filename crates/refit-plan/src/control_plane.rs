@@ -58,6 +58,7 @@ pub use adoption::{Candidate, Claim, ClaimError, claim, is_controlled};
 pub use decision::{Decision, Step};
 pub use hand_over::{HandOver, HandOverError, Seen};
 pub use observed::{Coverage, EtcdMember, EtcdMembers, Observed, ObservedMachine, Refused};
+pub use status::unreadable;
 
 use view::View;
 
@@ -93,6 +94,7 @@ pub fn decide(read: &Observed) -> Decision {
     } else {
         act(&view, &mut decision);
     }
+    decision.waiting_on.extend(observed.problems.iter().cloned());
     status::report(&view, &mut decision);
     decision
 }

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use refit_api::conditions::NewCondition;
 use refit_plan::coverage::ContentHash;
+use refit_plan::waiting::WaitingOn;
 use refit_workload::etcd::EtcdAuthority;
 use tokio::time::Instant;
 
@@ -23,6 +24,8 @@ struct Memory {
     certificates: Option<Certificates>,
     /// What kube-proxy and CoreDNS were brought to, and until when nobody looks again.
     addons: Option<(ContentHash, Instant)>,
+    /// What went wrong in the last pass.
+    problems: Vec<WaitingOn>,
 }
 
 /// What came of a look at the certificates of a cluster.
@@ -38,6 +41,20 @@ pub(super) struct Certificates {
 impl Memories {
     pub fn forget(&self, key: &ObjectKey) {
         self.all().remove(key);
+    }
+
+    /// What went wrong in the last pass.
+    pub fn problems(&self, key: &ObjectKey) -> Vec<WaitingOn> {
+        self.all().get(key).map(|memory| memory.problems.clone()).unwrap_or_default()
+    }
+
+    /// Whether that is something else than before.
+    pub fn note_problems(&self, key: &ObjectKey, problems: &[WaitingOn]) -> bool {
+        let mut all = self.all();
+        let memory = all.entry(key.clone()).or_default();
+        let is_other = memory.problems != problems;
+        memory.problems = problems.to_vec();
+        is_other
     }
 
     /// What came of the last look at the same certificates, if that was not long ago.

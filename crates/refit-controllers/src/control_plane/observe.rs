@@ -69,6 +69,7 @@ pub(super) async fn observe(
         not_inspected: None,
         certificates: None,
         registered: registered(context, control_plane),
+        problems: Vec::new(),
         workers: workers(&context.cache, control_plane, cluster),
         control_plane: control_plane.clone(),
         cluster: cluster.clone(),

@@ -10,6 +10,7 @@ use refit_api::controlplane::KubeadmControlPlane;
 use serde_json::Value;
 
 use crate::coverage::{Accepted, ContentHash};
+use crate::waiting::WaitingOn;
 
 /// Everything that a decision may look at; what is not here cannot influence it.
 ///
@@ -41,6 +42,8 @@ pub struct Observed {
     pub certificates: Option<NewCondition>,
     /// Which extensions are registered, if that is known.
     pub registered: Option<ContentHash>,
+    /// What went wrong when the last decision was carried out. People are told.
+    pub problems: Vec<WaitingOn>,
     /// Workers that are still there, as `Machines: a, b`. Looked at only when the control plane is being deleted.
     pub workers: Vec<String>,
 }

@@ -11,9 +11,10 @@ mod replicas;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use jiff::Timestamp;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
 use refit_api::conditions::{self, NewCondition, PausedBy, kubeadm_control_plane as words};
-use refit_api::controlplane::KubeadmControlPlaneStatus;
+use refit_api::controlplane::{KubeadmControlPlane, KubeadmControlPlaneStatus};
 use refit_api::vocabulary::{condition_types as types, events, labels};
 use serde_json::json;
 
@@ -39,6 +40,14 @@ pub(super) fn report(view: &View<'_>, decision: &mut Decision) {
     if is_change && decision.blockers.iter().any(|blocker| matches!(blocker, Blocker::Components | Blocker::Etcd)) {
         tell_unhealthy(view, decision);
     }
+}
+
+/// What is told of a control plane while something that it depends on cannot be read: nothing is decided about it.
+pub fn unreadable(control_plane: &KubeadmControlPlane, why: String, now: Timestamp) -> Option<Effect> {
+    let mut status = control_plane.status.clone();
+    let condition = waiting::blocked(&[WaitingOn::Other { what: why }], |_| None);
+    conditions::set(&mut status.conditions, condition, control_plane.metadata.generation, now);
+    status_patch(control_plane, &control_plane.status, &status)
 }
 
 /// Of a control plane that is left alone, only that is told.
@@ -115,13 +124,22 @@ fn requeue(view: &View<'_>, status: &KubeadmControlPlaneStatus, decision: &mut D
 
 /// Reports the status if it changed, and tells whether it did.
 fn push_status(view: &View<'_>, status: KubeadmControlPlaneStatus, decision: &mut Decision) -> bool {
-    let control_plane = &view.observed.control_plane;
-    let [before, after] = [&view.read.control_plane.status, &status].map(|status| json!({ "status": status }));
-    let Some(merge) = difference(&before, &after) else { return false };
+    let patch = status_patch(&view.observed.control_plane, &view.read.control_plane.status, &status);
+    let is_change = patch.is_some();
+    decision.reports.extend(patch);
+    is_change
+}
+
+fn status_patch(
+    control_plane: &KubeadmControlPlane,
+    before: &KubeadmControlPlaneStatus,
+    after: &KubeadmControlPlaneStatus,
+) -> Option<Effect> {
+    let [before, after] = [before, after].map(|status| json!({ "status": status }));
+    let merge = difference(&before, &after)?;
     let resource_version = control_plane.metadata.resource_version.clone();
     let patch = Patch { part: Part::Status, resource_version, ..Patch::object(Target::of(control_plane), merge) };
-    decision.reports.push(Effect::Patch(patch));
-    true
+    Some(Effect::Patch(patch))
 }
 
 /// Told when it becomes so, and not again until what is reported changes.

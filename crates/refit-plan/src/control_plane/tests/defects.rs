@@ -335,6 +335,16 @@ fn a_workload_cluster_that_cannot_be_looked_at_is_left_alone() {
 }
 
 #[test]
+fn what_went_wrong_is_told_on_the_control_plane() {
+    let mut observed = observed(3);
+    observed.problems = vec![WaitingOn::Other { what: "etcd does not answer".to_owned() }];
+    let told = |report: &Effect| matches!(report, Effect::Patch(patch) if patch.merge.to_string().contains("etcd does not answer"));
+    assert!(decide(&observed).reports.iter().any(told));
+    let report = crate::control_plane::unreadable(&observed.control_plane, "etcd does not answer".to_owned(), start());
+    assert!(report.iter().any(told));
+}
+
+#[test]
 fn what_was_seen_is_looked_at_and_reported_at_once() {
     let mut observed = upgrading();
     let unhealthy = NewCondition::new(types::API_SERVER_POD_HEALTHY, Status::False, "Failed");

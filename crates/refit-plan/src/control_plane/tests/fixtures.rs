@@ -49,6 +49,7 @@ pub(in crate::control_plane) fn observed(replicas: usize) -> Observed {
         not_inspected: None,
         certificates: None,
         registered: Some(hash("registered")),
+        problems: Vec::new(),
         workers: Vec::new(),
     }
 }
