@@ -14,6 +14,7 @@ use refit_plan::waiting::WaitingOn;
 use crate::act::{Carried, Why};
 use crate::cache::{Cache, ObjectKey, SEEN_LIMIT, Unseen, Written};
 use crate::queue::{Queue, Verdict};
+use crate::shell::StaysError;
 
 /// How long an object rests after a pass, as a multiple of what it took to look at everything and to decide. So passes
 /// over a large fleet take at most a fifth of a core, and what happens meanwhile is dealt with in one; an event that
@@ -74,6 +75,21 @@ impl Pass {
     pub fn problem(&mut self, about: &ObjectKey, problem: &(dyn Error + 'static)) {
         self.log(about, problem);
         self.reason(WaitingOn::Other { what: chain(problem) });
+    }
+
+    /// Whether an owner stays, by what the API server says of it. Where it does not, the cache is about to say so, too; where nobody
+    /// knows, it is asked again.
+    pub fn stays(&mut self, about: &ObjectKey, stays: Result<bool, StaysError>) -> bool {
+        match stays {
+            Ok(stays) => {
+                self.again((!stays).then_some(BEHIND));
+                stays
+            }
+            Err(error) => {
+                self.problem(about, &error);
+                false
+            }
+        }
     }
 
     /// What went wrong, for people.

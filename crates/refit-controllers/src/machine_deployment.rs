@@ -100,6 +100,9 @@ impl Controller for MachineDeployments {
             return pass;
         };
         let decision = self.decide(key, &deployment, &cluster, &mut pass).await;
+        if decision.adopts && !pass.stays(key, self.context.stays(&*deployment).await) {
+            return pass;
+        }
         let Decision { plan, .. } = &decision;
         self.context.reasons.note_deployment(key, &plan.waiting_on);
         tracing::debug!(machine_deployment = %key, effects = plan.effects.len(), waiting_on = ?plan.waiting_on, "decided");

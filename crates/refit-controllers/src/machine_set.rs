@@ -6,12 +6,14 @@ mod record;
 mod watch;
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use futures::StreamExt;
 use futures::stream;
+use refit_api::cluster::MachineSet;
 use refit_api::vocabulary::events::components;
 use refit_plan::machine_set::reconcile::{Decision, Observed, Task, decide};
-use refit_plan::machine_set::start_move::{Rehearsal, Rehearsed};
+use refit_plan::machine_set::start_move::{Rehearsal, Rehearsed, handover_of};
 use tokio::time::Instant;
 
 use crate::act::{Carried, EventRecorder, carry_out, rehearse};
@@ -88,6 +90,14 @@ impl MachineSets {
         rehearsed
     }
 
+    /// Whether the MachineSet still has the orders that were decided about. Dry runs and extensions take their time, and meanwhile
+    /// it may have been told to stand still.
+    fn is_in_force(&self, set: &MachineSet, key: &ObjectKey) -> bool {
+        let orders = |set: &MachineSet| (handover_of(set), set.spec.replicas, set.metadata.deletion_timestamp.clone());
+        let now = self.context.cache.machine_sets.get(key);
+        now.is_some_and(|now| now.metadata.uid == set.metadata.uid && orders(&now) == orders(set))
+    }
+
     async fn carry_out(&self, key: &ObjectKey, decision: &Decision, pass: &mut Pass) {
         let run = async |task: &Task| carry_out(&task.effects, &self.context.client, &self.events).await;
         let tasks: Vec<Carried> =
@@ -126,6 +136,13 @@ impl Controller for MachineSets {
         pass.looked(began.elapsed());
         let decision = self.answer(key, &mut observed, first, &mut pass).await;
         tracing::debug!(machine_set = %key, tasks = decision.tasks.len(), waiting_on = ?decision.waiting_on, "decided");
+        if decision.adopts && !pass.stays(key, self.context.stays(&*set).await) {
+            return pass;
+        }
+        if !self.is_in_force(&set, key) {
+            pass.again(Some(Duration::ZERO));
+            return pass;
+        }
         if !record::deletions(&self.context, &self.events, &observed, &decision, key, &mut pass).await {
             self.context.reasons.note_set(&set, &[&decision.waiting_on, pass.reasons()].concat());
             return pass;

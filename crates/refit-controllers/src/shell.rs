@@ -1,14 +1,17 @@
 //! What every controller holds, and how it reads what belongs to others.
 
+use std::fmt::Debug;
 use std::time::Duration;
 
-use kube::Client;
+use k8s_openapi::NamespaceResourceScope;
 use kube::api::{Api, DynamicObject};
-use kube::core::ApiResource;
+use kube::core::{ApiResource, PartialObjectMeta};
+use kube::{Client, Resource};
 use refit_api::cluster::ContractVersionedObjectReference;
 use refit_hooks::registry::Namespace;
 use refit_hooks::{Extensions, chain};
 use refit_plan::machine::External;
+use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 use tokio::time::timeout;
 
@@ -20,6 +23,15 @@ use crate::workload::WorkloadClusters;
 
 /// How long a kind that has just appeared may take to be listed before somebody does without.
 const LIST_LIMIT: Duration = Duration::from_secs(5);
+
+/// Why nobody knows whether an owner stays. Nothing is adopted then.
+#[derive(Debug, thiserror::Error)]
+pub enum StaysError {
+    #[error("nothing is adopted before the API server says that the owner stays")]
+    Request(#[from] kube::Error),
+    #[error("nothing is adopted before the API server says that the owner stays, and it does not answer")]
+    Late,
+}
 
 /// What every controller holds. Clones are the same.
 #[derive(Clone)]
@@ -39,6 +51,19 @@ impl Shell {
     /// Records the events of one controller.
     pub fn recorder(&self, component: &'static str) -> EventRecorder {
         EventRecorder::new(component, self.events.clone())
+    }
+
+    /// Whether the API server itself still has this object, and nobody has deleted it. The cache may know what came of a deletion
+    /// before it knows of the deletion: each kind has a watch of its own.
+    pub async fn stays<K>(&self, object: &K) -> Result<bool, StaysError>
+    where
+        K: Resource<Scope = NamespaceResourceScope, DynamicType = ()> + Clone + DeserializeOwned + Debug,
+    {
+        let key = ObjectKey::of(object);
+        let api: Api<K> = Api::namespaced(self.client.clone(), &key.namespace);
+        let found = timeout(REQUEST_LIMIT, api.get_metadata_opt(&key.name)).await.map_err(|_| StaysError::Late)??;
+        let is_same = |found: &PartialObjectMeta<K>| found.metadata.uid == object.meta().uid;
+        Ok(found.is_some_and(|found| is_same(&found) && found.metadata.deletion_timestamp.is_none()))
     }
 
     /// The namespace of an object, as extensions select it.

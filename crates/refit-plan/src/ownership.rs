@@ -66,6 +66,14 @@ pub fn ensure_owner<K: CustomKind>(object: &K, reference: OwnerReference) -> Opt
     Some(versioned(Target::of(object), object.meta(), merge))
 }
 
+/// Takes the owner of this uid off the object, if it is one.
+pub fn remove_owner<K: CustomKind>(object: &K, uid: &str) -> Option<Effect> {
+    let owners = object.meta().owner_references.as_deref().unwrap_or_default();
+    let left: Vec<&OwnerReference> = owners.iter().filter(|owner| owner.uid != uid).collect();
+    let merge = json!({ "metadata": { "ownerReferences": left } });
+    (left.len() < owners.len()).then(|| versioned(Target::of(object), object.meta(), merge))
+}
+
 /// Makes the Cluster an owner of a provider's template, if exactly that is not so yet.
 ///
 /// An object whose owners cannot be read is left alone: replacing them would lose them.

@@ -1,6 +1,8 @@
-//! A server that is written to over HTTPS is killed at random moments; what it acknowledged must be there afterwards.
+//! A server that is written to over HTTPS is killed at random moments; what it acknowledged must be there afterwards. After
+//! some of its deaths a bit of its store is flipped: it does not start then, or has lost nothing.
 
 mod consequences;
+mod damage;
 mod ledger;
 pub mod server;
 mod watching;
@@ -19,7 +21,11 @@ use consequences::Consequences;
 use ledger::Ledger;
 use server::Server;
 
+/// How often it is killed where [`VARIABLE`] does not say otherwise.
 const ROUNDS: u64 = 10;
+const VARIABLE: &str = "REFIT_KILL_ROUNDS";
+/// After every so many kills a bit is flipped.
+const DAMAGE_EVERY: u64 = 3;
 const WRITERS: usize = 6;
 /// Milliseconds within which the servers are killed, from "hardly begun" to "hundreds of writes".
 const LONGEST_LIFE: u64 = 300;
@@ -31,8 +37,9 @@ async fn a_killed_server_keeps_what_it_acknowledged_and_finishes_what_it_began()
     let folder = TempDir::new().expect("there must be a folder");
     let mut ledgers: Vec<Ledger> = (0..WRITERS).map(Ledger::new).collect();
     let mut begun: Option<Consequences> = None;
-    let mut definition = None;
-    for round in 0..ROUNDS {
+    let (mut definition, mut refused) = (None, 0);
+    let rounds = std::env::var(VARIABLE).ok().and_then(|text| text.parse().ok()).unwrap_or(ROUNDS);
+    for round in 0..rounds {
         let mut server = Server::start(folder.path()).await;
         let client = server.client().await;
         let uid = install(&client).await;
@@ -56,9 +63,13 @@ async fn a_killed_server_keeps_what_it_acknowledged_and_finishes_what_it_began()
         for writer in writers {
             ledgers.push(writer.await.expect("a writer must not be refused"));
         }
+        if round % DAMAGE_EVERY == 1 {
+            refused += u64::from(damage::flip_a_bit(folder.path(), round).is_refused());
+        }
     }
     let acknowledged: u64 = ledgers.iter().map(Ledger::acknowledged).sum();
-    assert!(acknowledged > ROUNDS, "only {acknowledged} writes were acknowledged in all");
+    println!("{rounds} kills, {acknowledged} writes acknowledged, {refused} damaged stores refused");
+    assert!(acknowledged > rounds, "only {acknowledged} writes were acknowledged in all");
 }
 
 /// Makes the definition of widgets when it is not there. Returns its uid.

@@ -1,6 +1,7 @@
 //! Calls in flight that several callers wait for.
 
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 use std::future::Future;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -42,14 +43,14 @@ impl Sharing {
         key: ContentHash,
         call: impl Future<Output = Answer> + Send + 'static,
     ) -> watch::Receiver<Option<Answer>> {
-        let mut calls = lock(&self.calls);
-        if let Some(answer) = calls.get(&key) {
-            return answer.clone();
-        }
         let (sender, receiver) = watch::channel(None);
-        calls.insert(key.clone(), receiver.clone());
+        match lock(&self.calls).entry(key.clone()) {
+            Entry::Occupied(call) => return call.get().clone(),
+            Entry::Vacant(place) => place.insert(receiver.clone()),
+        };
         let done = Done { calls: Arc::clone(&self.calls), key };
         let turns = Arc::clone(&self.turns);
+        // Not under the lock: a runtime that ends drops the task at once, and with it `done`, which takes the lock.
         tokio::spawn(async move {
             let _turn = turns.acquire().await;
             let answer = call.await;
@@ -129,6 +130,23 @@ mod tests {
         let answer = sharing.join(key("a"), async { panic!("on purpose") }).await;
         assert_eq!(answer, Answer::Failed { words: "the call was broken off".to_owned() });
         assert!(lock(&sharing.calls).is_empty());
+    }
+
+    /// A process that ends would not end.
+    #[test]
+    fn a_call_that_begins_while_the_runtime_ends_is_broken_off() {
+        let runtime = tokio::runtime::Builder::new_current_thread().build().expect("a runtime must start");
+        let handle = runtime.handle().clone();
+        runtime.shutdown_background();
+        let (told, begun) = std::sync::mpsc::channel();
+        std::thread::spawn(move || {
+            let (_entered, sharing) = (handle.enter(), Sharing::default());
+            let answer = sharing.answer_of(key("a"), async { Answer::Failed { words: String::new() } });
+            let _ = told.send((answer.has_changed().is_err(), lock(&sharing.calls).is_empty()));
+        });
+        let (is_broken_off, is_forgotten) =
+            begun.recv_timeout(Duration::from_secs(60)).expect("it must not wait for itself");
+        assert!(is_broken_off && is_forgotten);
     }
 
     #[tokio::test(start_paused = true)]

@@ -33,7 +33,7 @@ pub use pass::wanted;
 pub use problem::Problem;
 
 use super::MachineView;
-use super::ownership::{delete_all, join_cluster};
+use super::ownership::{delete_all, join_cluster, set_free};
 use crate::coverage::ContentHash;
 use crate::effect::Effect;
 use crate::machine::paused_by;
@@ -55,6 +55,9 @@ pub struct Decision {
     pub reports: Vec<Effect>,
     /// What to write then, and why nothing more.
     pub plan: Plan,
+    /// MachineSets that nobody controls are adopted. The shell asks the API server first whether the MachineDeployment is still
+    /// there and not on its way out: the cache may know that they were set free, and not yet why.
+    pub adopts: bool,
     /// What extensions must be asked. Then there is nothing else: with the answers, decide again.
     pub ask: Vec<Ask>,
     /// What went wrong. The shell logs it, and comes back with growing delays.
@@ -87,7 +90,10 @@ pub fn decide(observed: &Observed<'_>) -> Decision {
     }
     match Owned::of(observed) {
         Err(problem) => give_up(observed, problem, &mut decision),
-        Ok(owned) if !owned.adoptions.is_empty() => decision.plan.effects = owned.adoptions,
+        Ok(owned) if !owned.adoptions.is_empty() => {
+            decision.adopts = true;
+            decision.plan.effects = owned.adoptions;
+        }
         Ok(owned) if observed.is_deleting() => delete(observed, &owned, &mut decision),
         Ok(mut owned) => {
             let machines = std::mem::take(&mut owned.machines);
@@ -110,9 +116,13 @@ fn give_up(observed: &Observed<'_>, problem: Problem, decision: &mut Decision) {
 
 /// First the MachineSets go, or are set free, then the MachineDeployment.
 fn delete(observed: &Observed<'_>, owned: &Owned<'_>, decision: &mut Decision) {
-    decision.plan.effects = delete_all(observed.deployment, &owned.machine_sets);
+    let leaves_orphans = owned.has_set_free || leaves_orphans(&observed.deployment.metadata);
+    decision.plan.effects = match leaves_orphans {
+        true => set_free(observed.deployment, &owned.machine_sets),
+        false => delete_all(&owned.machine_sets),
+    };
     if !owned.machine_sets.is_empty() {
-        let end = if leaves_orphans(&observed.deployment.metadata) { "be set free" } else { "go" };
+        let end = if leaves_orphans { "be set free" } else { "go" };
         let what = format!("waiting for {} MachineSets to {end}", owned.machine_sets.len());
         decision.plan.waiting_on.push(WaitingOn::Other { what });
     }

@@ -20,6 +20,7 @@ use serde_json::{Value, json};
 use super::Revision;
 use crate::effect::{Apply, Delete, Effect, Event, Patch, Target};
 use crate::field_ownership::{is_applied, remember};
+use crate::machine_set::start_move::handover_of;
 use crate::ownership::{NoIdentity, replace_managed_fields};
 
 pub use desired::desired;
@@ -110,11 +111,16 @@ fn write_one(deployment: &MachineDeployment, decided: &Decided<'_>) -> Result<Ve
     let Base::Existing(existing) = decided.base else {
         return Ok(vec![apply(intent), created(deployment, &wanted)]);
     };
+    // An apply names its owner, and one that the garbage collector has set free since must not get it back.
+    let as_seen = |mut intent: Value| {
+        intent["metadata"]["resourceVersion"] = json!(existing.metadata.resource_version);
+        intent
+    };
     let entries = existing.metadata.managed_fields.as_deref();
     if is_applied(&intent, &encode(existing), entries, managers::MACHINE_DEPLOYMENT) {
         return Ok(take_off_marks(existing, &wanted).into_iter().collect());
     }
-    Ok([apply(intent)].into_iter().chain(scaled(deployment, existing, decided.intent.replicas)).collect())
+    Ok([apply(as_seen(intent))].into_iter().chain(scaled(deployment, existing, decided.intent.replicas)).collect())
 }
 
 /// Takes marks of moves off that no pass has set and that an apply leaves alone, as they are somebody else's.
@@ -170,11 +176,25 @@ pub fn show_revision(deployment: &MachineDeployment, revision: Option<&Revision>
 /// Deletes old MachineSets that have nothing left to do, oldest first.
 ///
 /// The caller knows that the rollout is complete. Whether a MachineSet is drained is checked against its own counters
-/// and against the machines: one that still controls a machine stays.
-pub fn delete_drained(deployment: &MachineDeployment, old: &[&MachineSet], machines: &[&Machine]) -> Vec<Effect> {
+/// and against the machines: one that still controls a machine stays. So does one to which machines may be on their way: a
+/// MachineSet that has machines was ordered to give them there, and may be about to.
+pub fn delete_drained(
+    deployment: &MachineDeployment,
+    all: &[&MachineSet],
+    old: &[&MachineSet],
+    machines: &[&Machine],
+) -> Vec<Effect> {
     let controllers: BTreeSet<&str> = machines.iter().filter_map(|machine| controller_uid(machine)).collect();
-    let mut drained: Vec<&MachineSet> =
-        old.iter().copied().filter(|set| is_drained(set) && !controllers.contains(uid(set))).collect();
+    let givers: Vec<&MachineSet> = all.iter().copied().filter(|set| !is_drained(set)).collect();
+    let may_get_machines = |set: &MachineSet| {
+        let handover = handover_of(set);
+        let gives = |giver: &&MachineSet| {
+            handover_of(giver).move_to.as_deref() == Some(name(set)) || handover.receive_from.contains(name(giver))
+        };
+        handover.hold.is_some() || givers.iter().any(gives)
+    };
+    let is_over = |set: &&MachineSet| is_drained(set) && !controllers.contains(uid(set)) && !may_get_machines(set);
+    let mut drained: Vec<&MachineSet> = old.iter().copied().filter(is_over).collect();
     drained.sort_by_key(|set| (set.metadata.creation_timestamp.as_ref().map(|time| time.0), name(set)));
     let deletion = |set: &MachineSet| {
         let message = format!("Deleted MachineSet {:?}", name(set));

@@ -9,7 +9,7 @@ use refit_api::vocabulary::{events, labels};
 use serde_json::json;
 
 use crate::effect::{Delete, Effect, Event, Patch, Target};
-use crate::ownership::{self, NoIdentity, ensure_owner, leaves_orphans};
+use crate::ownership::{self, NoIdentity, ensure_owner};
 
 /// What a MachineSet is to the MachineDeployment.
 #[derive(Debug, Clone, PartialEq)]
@@ -18,6 +18,8 @@ pub enum Claim {
     Ours(Vec<Effect>),
     /// Nobody controls it; these writes make it the MachineDeployment's. It counts as such once they went through.
     Adopt(Vec<Effect>),
+    /// Nobody controls it, and the MachineDeployment is being deleted: it would delete what somebody has set free.
+    SetFree,
     /// Somebody else controls it, or it does not match: it is none of the MachineDeployment's business.
     NotOurs,
 }
@@ -34,8 +36,6 @@ pub enum ClaimError {
 }
 
 /// Whose the MachineSet is. By uid: a MachineDeployment that was deleted and made anew is another one.
-///
-/// A MachineDeployment that is being deleted adopts nothing: it would delete what somebody else has set free.
 pub fn claim(deployment: &MachineDeployment, set: &MachineSet) -> Result<Claim, ClaimError> {
     let name = || name_of(deployment).to_owned();
     let reference = ownership::controller(deployment)?;
@@ -45,16 +45,21 @@ pub fn claim(deployment: &MachineDeployment, set: &MachineSet) -> Result<Claim, 
             return Ok(Claim::Ours(label(deployment, set).into_iter().collect()));
         }
         Some(_) => return Ok(Claim::NotOurs),
-        None if deployment.metadata.deletion_timestamp.is_some() => return Ok(Claim::NotOurs),
         None => {}
     }
-    let selector = Selector::from_field(Some(&deployment.spec.selector))
-        .map_err(|source| ClaimError::Selector { name: name(), source })?;
+    let is_deleting = deployment.metadata.deletion_timestamp.is_some();
+    let selector = match Selector::from_field(Some(&deployment.spec.selector)) {
+        Err(_) if is_deleting => return Ok(Claim::NotOurs),
+        selector => selector.map_err(|source| ClaimError::Selector { name: name(), source })?,
+    };
     if selector.is_everything() {
         return Err(ClaimError::SelectsEverything { name: name() });
     }
     if !selector.matches(set.metadata.labels.as_ref().unwrap_or(&BTreeMap::new())) {
         return Ok(Claim::NotOurs);
+    }
+    if is_deleting {
+        return Ok(Claim::SetFree);
     }
     let message = format!("Adopted MachineSet {:?}", set.metadata.name.as_deref().unwrap_or_default());
     let event = Effect::Emit(Event::normal(Target::of(deployment), events::SUCCESSFUL_ADOPT, message));
@@ -73,17 +78,20 @@ pub fn join_cluster(deployment: &MachineDeployment, cluster: &Cluster) -> Result
     Ok(owner.into_iter().chain(label).collect())
 }
 
-/// What a MachineDeployment that is being deleted does to its MachineSets. Those that are going already are left alone,
-/// and all of them where they are to stay.
+/// What a MachineDeployment that is being deleted does to its MachineSets. Those that are going already are left alone.
 ///
 /// As they were seen: one that was set free since is not its own any more.
-pub fn delete_all(deployment: &MachineDeployment, machine_sets: &[&MachineSet]) -> Vec<Effect> {
-    if leaves_orphans(&deployment.metadata) {
-        return Vec::new();
-    }
+pub fn delete_all(machine_sets: &[&MachineSet]) -> Vec<Effect> {
     let is_staying = |set: &&MachineSet| set.metadata.deletion_timestamp.is_none();
     let deletions = machine_sets.iter().copied().filter(is_staying).map(Delete::as_seen);
     deletions.map(Effect::Delete).collect()
+}
+
+/// Takes the MachineDeployment off the owners of its MachineSets. The garbage collector does so, too; it may have looked before
+/// the last of them was made.
+pub fn set_free(deployment: &MachineDeployment, machine_sets: &[&MachineSet]) -> Vec<Effect> {
+    let uid = deployment.metadata.uid.as_deref().unwrap_or_default();
+    machine_sets.iter().filter_map(|set| ownership::remove_owner(*set, uid)).collect()
 }
 
 /// The label by which a MachineSet is known to come from the MachineDeployment.
@@ -160,17 +168,27 @@ mod tests {
     fn only_machine_sets_that_stay_are_deleted() {
         let (staying, mut going) = (machine_set("ms", 1), machine_set("going", 0));
         going.metadata.deletion_timestamp = going.metadata.creation_timestamp.clone();
-        let mut deployment = machine_deployment(1);
-        let effects = delete_all(&deployment, &[&staying, &going]);
+        let effects = delete_all(&[&staying, &going]);
         assert!(matches!(&effects[..], [Effect::Delete(delete)] if delete.target.name == "ms"), "{effects:?}");
-        deployment.metadata.finalizers = Some(vec![owners::ORPHAN_FINALIZER.to_owned()]);
-        assert_eq!(delete_all(&deployment, &[&staying, &going]), [], "they are to stay");
+    }
+
+    #[test]
+    fn machine_sets_that_are_to_stay_lose_this_owner_only() {
+        let (deployment, mut set) = (machine_deployment(1), machine_set("ms", 1));
+        let own = ownership::controller(&deployment).expect("it has a uid");
+        let other = ownership::owner(&cluster()).expect("it has a uid");
+        set.metadata.owner_references = Some(vec![other.clone(), own]);
+        let [Effect::Patch(patch)] = &set_free(&deployment, &[&set])[..] else { panic!("it must be set free") };
+        assert_eq!(patch.merge, json!({ "metadata": { "ownerReferences": [other.clone()] } }));
+        assert_eq!(patch.resource_version, set.metadata.resource_version);
+        set.metadata.owner_references = Some(vec![other]);
+        assert_eq!(set_free(&deployment, &[&set]), []);
     }
 
     #[test]
     fn one_that_is_being_deleted_adopts_nothing() {
         let mut deployment = machine_deployment(1);
         deployment.metadata.deletion_timestamp = machine_set("ms", 1).metadata.creation_timestamp;
-        assert_eq!(claim(&deployment, &machine_set("ms", 1)), Ok(Claim::NotOurs));
+        assert_eq!(claim(&deployment, &machine_set("ms", 1)), Ok(Claim::SetFree));
     }
 }

@@ -76,9 +76,13 @@ fn sync_machine(set: &MachineSet, machine: &Machine) -> Result<Vec<Effect>, Obje
     if let Some(entries) = remember(entries.unwrap_or_default(), managers::MACHINE_SET, &target.api_version) {
         return Ok(vec![replace_managed_fields(target, metadata, &entries)]);
     }
-    let intent = encode(&desired);
-    let is_settled = is_applied_or_handed_over(&intent, &encode(machine), entries, managers::MACHINE_SET);
-    Ok(if is_settled { Vec::new() } else { vec![apply(managers::MACHINE_SET, intent)] })
+    let mut intent = encode(&desired);
+    if is_applied_or_handed_over(&intent, &encode(machine), entries, managers::MACHINE_SET) {
+        return Ok(Vec::new());
+    }
+    // An apply names its owner, and one that the garbage collector has set free since must not get it back.
+    intent["metadata"]["resourceVersion"] = json!(metadata.resource_version);
+    Ok(vec![apply(managers::MACHINE_SET, intent)])
 }
 
 /// Labels and annotations of an object of a provider, after its owners are in order.

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use refit_plane::{Backend, Example, Workers};
 use tokio::runtime::{Builder, Runtime};
-use tokio::time::sleep;
+use tokio::time::{Instant, sleep};
 
 use crate::story::LIMIT;
 
@@ -34,7 +34,9 @@ impl Life {
 
     /// Nothing of it is carried out any more when this is over, not even what it was in the middle of.
     pub async fn kill(self) {
+        let began = Instant::now();
         let end = tokio::task::spawn_blocking(move || self.0.shutdown_timeout(LIMIT));
         end.await.expect("a runtime must end");
+        assert!(began.elapsed() < LIMIT, "a thread of those who work does not end");
     }
 }

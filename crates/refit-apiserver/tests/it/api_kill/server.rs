@@ -10,6 +10,7 @@ use refit_apiserver::standalone::{self, Options};
 
 const FOLDER: &str = "REFIT_TEST_API_FOLDER";
 const STARTED: &str = "kubeconfig: ";
+const REFUSED: &str = "refused: ";
 
 /// A server that answers. It is killed with this value at the latest.
 pub struct Server {
@@ -19,14 +20,24 @@ pub struct Server {
 
 impl Server {
     pub async fn start(folder: &Path) -> Self {
+        Self::try_start(folder).unwrap_or_else(|words| panic!("the server must start: {words}"))
+    }
+
+    /// The words with which it does not start, if it does not.
+    pub fn try_start(folder: &Path) -> Result<Self, String> {
         let test = ["--exact", "api_kill::server::serves_until_it_is_killed", "--ignored", "--nocapture"];
         let mut command = Command::new(std::env::current_exe().expect("the program must know itself"));
         command.args(test).env(FOLDER, folder).stdin(Stdio::null()).stdout(Stdio::piped());
         let mut process = command.spawn().expect("the server must start");
         let lines = BufReader::new(process.stdout.take().expect("it must be piped")).lines();
-        let mut said = lines.map_while(Result::ok).filter_map(|line| Some(line.split_once(STARTED)?.1.to_owned()));
-        let kubeconfig = said.next().expect("the server must start");
-        Self { process, kubeconfig }
+        let mut said = lines.map_while(Result::ok).filter_map(|line| outcome(&line));
+        match said.next().unwrap_or_else(|| Err("it ended without a word".to_owned())) {
+            Ok(kubeconfig) => Ok(Self { process, kubeconfig }),
+            Err(words) => {
+                let _ = process.wait();
+                Err(words)
+            }
+        }
     }
 
     /// A client that takes every failure as it comes.
@@ -58,11 +69,20 @@ impl Drop for Server {
     }
 }
 
+/// The kubeconfig of a server that has started, or why it has not.
+fn outcome(line: &str) -> Option<Result<String, String>> {
+    let after = |mark: &str| line.split_once(mark).map(|(_, rest)| rest.to_owned());
+    after(STARTED).map(Ok).or_else(|| after(REFUSED).map(Err))
+}
+
 #[test]
 #[ignore = "this is the process that the other test kills"]
 fn serves_until_it_is_killed() {
     let data_dir = std::env::var_os(FOLDER).expect("the killing test must name a folder").into();
     let bind = ([127, 0, 0, 1], 0).into();
     let options = Options { data_dir, bind, names: Vec::new(), in_memory: false, with_crds: false, audit_log: None };
-    standalone::run(&options, |started| println!("{STARTED}{}", started.kubeconfig.display())).expect("it must serve");
+    let outcome = standalone::run(&options, |started| println!("{STARTED}{}", started.kubeconfig.display()));
+    if let Err(error) = outcome {
+        println!("{REFUSED}{}", refit_peers::chain(&error));
+    }
 }

@@ -23,6 +23,9 @@ pub(super) struct Owned<'a> {
     pub adoptions: Vec<Effect>,
     /// Writes that label what is its own.
     pub labels: Vec<Effect>,
+    /// The MachineDeployment is being deleted, and a MachineSet that its selector finds has no controller: it was deleted with
+    /// `--cascade=orphan`, whatever is left of the finalizer that says so.
+    pub has_set_free: bool,
 }
 
 impl<'a> Owned<'a> {
@@ -45,6 +48,7 @@ impl<'a> Owned<'a> {
                 self.labels.extend(labels);
             }
             Claim::Adopt(effects) => self.adoptions.extend(effects),
+            Claim::SetFree => self.has_set_free = true,
             Claim::NotOurs => {}
         }
     }

@@ -53,7 +53,7 @@ pub(super) fn decide(
         let is_of_old = |target: &Target| old.iter().any(|set| Target::of(*set) == *target);
         let mut effects = decision.plan.effects.iter();
         let is_written = effects.any(|effect| matches!(effect, Effect::Apply(apply) if is_of_old(&apply.target)));
-        let drained = delete_drained(deployment, &old, machines);
+        let drained = delete_drained(deployment, &pass.owned.machine_sets, &old, machines);
         let is_over = !drained.is_empty();
         let deletions = drained.into_iter().map(|effect| if is_written { effect.after_a_write() } else { effect });
         decision.plan.effects.extend(deletions);

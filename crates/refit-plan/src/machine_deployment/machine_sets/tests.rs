@@ -219,6 +219,12 @@ fn only_drained_machine_sets_are_deleted_oldest_first() {
         change(&mut set);
         set
     };
+    // Machines may be on their way to it.
+    let annotated = |name: &str, key: &str, value: &str| {
+        changed(name, &|set| {
+            set.metadata.annotations.get_or_insert_default().extend([(key.to_owned(), value.to_owned())])
+        })
+    };
     let sets = [
         drained("b"),
         drained("a"),
@@ -228,9 +234,16 @@ fn only_drained_machine_sets_are_deleted_oldest_first() {
         changed("unobserved", &|set| set.status.observed_generation = None),
         changed("going", &|set| set.metadata.deletion_timestamp = set.metadata.creation_timestamp.clone()),
         drained("controls"),
+        annotated("held", HOLD, "7"),
+        annotated("receives", RECEIVE_MACHINES_FROM_MACHINESETS, "gives"),
+        drained("target"),
     ];
+    let mut gives = annotated("gives", MOVE_MACHINES_TO_MACHINESET, "target");
+    gives.status.replicas = Some(1);
     let machines = [machine_of(&sets[7], "m")];
-    let effects = delete_drained(&deployment, &sets.iter().collect::<Vec<_>>(), &machines.iter().collect::<Vec<_>>());
+    let (old, all): (Vec<&MachineSet>, Vec<&MachineSet>) =
+        (sets.iter().collect(), sets.iter().chain([&gives]).collect());
+    let effects = delete_drained(&deployment, &all, &old, &machines.iter().collect::<Vec<_>>());
     let deleted: Vec<&str> = effects
         .iter()
         .filter_map(|effect| match effect {

@@ -39,6 +39,7 @@ pub(super) fn machines<'a>(draft: &mut Draft<'a>) -> Option<BTreeMap<&'a str, &'
     if adoptions.is_empty() || draft.is_deleting() {
         return Some(ours);
     }
+    draft.adopts();
     adoptions.into_iter().for_each(|task| draft.task(task));
     draft.requeue(Duration::ZERO);
     None

@@ -26,6 +26,9 @@ pub struct Decision {
     /// Machines that have everything that reaches them without a rollout, and whose objects have. Who remembers that
     /// spares the next pass to look.
     pub synced: BTreeSet<String>,
+    /// Machines that nobody controls are adopted. The shell asks the API server first whether the MachineSet is still there and not
+    /// on its way out: the cache may know that they were set free, and not yet why.
+    pub adopts: bool,
     /// What is told of the MachineSet, after the tasks and whatever became of them. Nothing if it says so already.
     pub report: Option<Effect>,
     /// What the status should be.

@@ -179,6 +179,11 @@ impl<'a> Draft<'a> {
         self.decision.requeue_after = Some(earlier.map_or(delay, |earlier| earlier.min(delay)));
     }
 
+    /// What follows makes Machines the MachineSet's.
+    pub fn adopts(&mut self) {
+        self.decision.adopts = true;
+    }
+
     pub fn into_decision(self) -> Decision {
         self.decision
     }

@@ -107,15 +107,19 @@ fn counted(view: &View) -> Counted {
 /// The most machines, the fewest available ones, and the template.
 fn wish(view: &View) -> (i64, i64, String) {
     let Some(deployment) = &view.deployment else { return (i64::MAX, 0, String::new()) };
-    let (surge, unavailable) = limits(deployment);
     let replicas = i64::from(view.replicas());
+    let (surge, unavailable) = limits(deployment, replicas);
     let template = deployment.spec.template.spec.infrastructure_ref.name.clone();
     (replicas + surge, (replicas - unavailable).max(0), template)
 }
 
-/// Surge and budget. With OnDelete the user decides who goes when.
-fn limits(deployment: &MachineDeployment) -> (i64, i64) {
+/// Surge and budget. With OnDelete there is no budget: the user decides which machine goes when, and one that is being
+/// updated meanwhile stays when he scales down.
+fn limits(deployment: &MachineDeployment, replicas: i64) -> (i64, i64) {
     let strategy = deployment.spec.rollout.strategy.clone().unwrap_or_default();
+    if strategy.type_ == MachineDeploymentRolloutStrategyType::OnDelete {
+        return (0, replicas);
+    }
     let rolling = strategy.rolling_update;
     // Nobody may have filled in the bounds: in place needs no spare machine.
     let is_in_place = strategy.type_ == MachineDeploymentRolloutStrategyType::InPlace;

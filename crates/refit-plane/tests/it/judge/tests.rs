@@ -40,7 +40,11 @@ impl Told {
 
     fn deployment(&mut self, template: &str, replicas: i32) {
         let rolling = json!({ "maxSurge": 0, "maxUnavailable": 1 });
-        let rollout = json!({ "strategy": { "type": "RollingUpdate", "rollingUpdate": rolling } });
+        self.deployment_with(template, replicas, &json!({ "type": "RollingUpdate", "rollingUpdate": rolling }));
+    }
+
+    fn deployment_with(&mut self, template: &str, replicas: i32, strategy: &Value) {
+        let rollout = json!({ "strategy": strategy });
         let spec =
             json!({ "clusterName": "c", "replicas": replicas, "rollout": rollout, "template": machine(template) });
         self.add(Object::Deployment(read(json!({ "metadata": { "name": "md" }, "spec": spec }))));
@@ -170,6 +174,12 @@ fn too_many_machines_and_too_few_available_ones_are_found() {
     told.machine("m1", "ms2", &[moved()]);
     told.machine("m2", "ms2", &[moved()]);
     told.check(&[], &["I2: 0 machines are available, 1 must be"]);
+    // Whoever updates machines by deleting them says how many are away.
+    let mut told = Told::begin();
+    told.deployment_with("v2", 2, &json!({ "type": "OnDelete" }));
+    told.machine("m1", "ms2", &[moved()]);
+    told.machine("m2", "ms2", &[moved()]);
+    told.check(&[], &[]);
 }
 
 #[test]
