@@ -37,6 +37,7 @@ use super::ownership::{delete_all, join_cluster};
 use crate::coverage::ContentHash;
 use crate::effect::Effect;
 use crate::machine::paused_by;
+use crate::machine_rollout::close;
 use crate::ownership::{add_finalizer, leaves_orphans, own_template, remove_finalizer};
 use crate::plan::Plan;
 use crate::reading::Read;
@@ -108,9 +109,10 @@ fn give_up(observed: &Observed<'_>, problem: Problem, decision: &mut Decision) {
     report::unknown(observed, decision);
 }
 
-/// First the MachineSets go, or are set free, then the MachineDeployment.
+/// Its rollouts are over. First the MachineSets go, or are set free, then the MachineDeployment.
 fn delete(observed: &Observed<'_>, owned: &Owned<'_>, decision: &mut Decision) {
-    decision.plan.effects = delete_all(observed.deployment, &owned.machine_sets);
+    decision.plan.effects = close(observed.deployment, observed.rollouts.unwrap_or_default(), observed.now);
+    decision.plan.effects.extend(delete_all(observed.deployment, &owned.machine_sets));
     if !owned.machine_sets.is_empty() {
         let end = if leaves_orphans(&observed.deployment.metadata) { "be set free" } else { "go" };
         let what = format!("waiting for {} MachineSets to {end}", owned.machine_sets.len());

@@ -1,3 +1,6 @@
+use std::collections::BTreeMap;
+
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use refit_api::policy::InPlacePolicy;
 use refit_api::resource::CustomKind;
 use refit_api::rollout::{ChangedObject, FieldChange, RolloutDecision, RolloutProgress, RolloutState};
@@ -376,7 +379,7 @@ fn a_rollout_to_a_machine_set_that_is_gone_is_closed() {
 #[test]
 fn a_rollout_takes_as_long_as_it_was_on_record() {
     let mut world = World::begun(&["new"]);
-    world.rollouts[0].metadata.creation_timestamp = Some(k8s_openapi::apimachinery::pkg::apis::meta::v1::Time(at(10)));
+    world.rollouts[0].metadata.creation_timestamp = Some(Time(at(10)));
     world.step(40);
     assert_eq!(world.status().message.as_deref(), Some("all machines are up-to-date, after 30s"));
 }
@@ -440,4 +443,55 @@ fn machines_that_were_replaced_stay_on_record_when_the_others_are_updated_in_pla
     status.deletions = serde_json::from_value(gone).expect("it must decode");
     let words = "1 machines were replaced, the others are updated in place";
     assert_eq!(decide(&mut status), (Some(RolloutDecision::Replace), Some(words.to_owned())));
+}
+
+/// `kubectl delete --cascade=orphan`, and another MachineDeployment of the same name: the garbage collector set the rollouts free.
+#[test]
+fn rollouts_that_nobody_owns_belong_to_the_machine_deployment_of_that_name() {
+    let free = |name: &str, closed_at: Option<i64>| {
+        let mut rollout = rollout(name);
+        rollout.metadata.owner_references = None;
+        rollout.status.completion_time = closed_at.map(|seconds| Time(at(seconds)));
+        rollout
+    };
+    let mut world = World::new(&["old"]);
+    world.rollouts = vec![free("before", None), free("new", None)];
+    world.rollouts.extend((0..KEPT).map(|number| free(&format!("r{number:02}"), i64::try_from(number).ok())));
+    let done = |world: &World| -> BTreeMap<String, Vec<&str>> {
+        let mut done: BTreeMap<String, Vec<&str>> = BTreeMap::new();
+        for effect in world.decide(20).effects {
+            let (target, what) = match effect {
+                Effect::Delete(delete) => (delete.target, "deleted"),
+                Effect::Patch(patch) if patch.merge["status"]["state"] == "Overtaken" => (patch.target, "closed"),
+                Effect::Patch(patch) if patch.merge.get("status").is_some() => (patch.target, "followed"),
+                Effect::Patch(patch) => {
+                    assert_eq!(patch.resource_version.as_deref(), Some("1"), "it is for the version that was read");
+                    assert_eq!(patch.merge["metadata"]["ownerReferences"][0]["uid"], "md");
+                    (patch.target, "adopted")
+                }
+                other => panic!("{other:?}"),
+            };
+            done.entry(target.name).or_default().push(what);
+        }
+        done
+    };
+    let first = done(&world);
+    assert_eq!(first["before"], ["adopted", "closed"]);
+    assert_eq!(first["new"], ["adopted", "followed"], "it is the rollout that goes on");
+    assert_eq!((&first["r00"][..], &first["r01"][..]), (&["deleted"][..], &["deleted"][..]), "as ever");
+    assert_eq!(first["r02"], ["adopted"]);
+    world.deployment.metadata.deletion_timestamp = Some(Time(at(20)));
+    let left: Vec<_> = done(&world).into_iter().collect();
+    let closed = |name: &str| (name.to_owned(), vec!["closed"]);
+    assert_eq!(left, [closed("before"), closed("new")], "one that is being deleted takes nothing on");
+}
+
+#[test]
+fn a_machine_deployment_that_is_being_deleted_closes_what_goes_on() {
+    let mut world = World::begun(&["old"]);
+    world.deployment.metadata.deletion_timestamp = Some(Time(at(1)));
+    world.step(2);
+    let status = world.status();
+    assert_eq!((status.state, &status.completion_time), (Some(RolloutState::Overtaken), &Some(Time(at(2)))));
+    assert_eq!(status.message.as_deref(), Some("MachineDeployment md is being deleted"));
 }
