@@ -14,6 +14,7 @@ mod problem;
 mod record;
 mod refused;
 mod report;
+mod templates;
 #[cfg(test)]
 mod tests;
 mod views;
@@ -38,9 +39,8 @@ use crate::coverage::ContentHash;
 use crate::effect::Effect;
 use crate::machine::paused_by;
 use crate::machine_rollout::close;
-use crate::ownership::{add_finalizer, leaves_orphans, own_template, remove_finalizer};
+use crate::ownership::{add_finalizer, leaves_orphans, remove_finalizer};
 use crate::plan::Plan;
-use crate::reading::Read;
 use crate::waiting::WaitingOn;
 use claims::Owned;
 use pass::{Pass, rollout_after};
@@ -131,7 +131,7 @@ fn act<'a>(observed: &Observed<'a>, owned: &Owned<'a>, machines: Vec<MachineView
         return;
     }
     decision.plan.effects.extend(owned.labels.iter().cloned());
-    own_templates(observed, decision);
+    templates::own(observed, decision);
     let pass = Pass::new(observed, owned);
     match Wishes::of(observed) {
         Ok(wishes) => roll_out(&pass, &wishes, machines, decision),
@@ -163,6 +163,7 @@ fn roll_out(pass: &Pass<'_>, wishes: &Wishes, machines: Vec<MachineView<'_>>, de
     let verdict = record::verdict(pass, &coverages);
     let plan = super::plan(&views::observed(pass, wishes, machines, coverages));
     decision.plan.waiting_on.extend(plan.waiting_on.iter().cloned());
+    templates::wait(pass, wishes, decision);
     let is_complete = report::rollout(pass, decision);
     writes::decide(pass, wishes, &plan, &Records { verdict, decided }, is_complete, decision);
 }
@@ -175,21 +176,6 @@ fn joins_cluster(observed: &Observed<'_>, decision: &mut Decision) -> bool {
         Err(problem) => decision.problems.push(problem.into()),
     }
     !decision.plan.effects.is_empty()
-}
-
-/// The templates belong to the Cluster, and are deleted and moved with it. One that is missing is told in the status.
-fn own_templates(observed: &Observed<'_>, decision: &mut Decision) {
-    let spec = &observed.deployment.spec.template.spec;
-    for reference in spec.bootstrap.config_ref.iter().chain([&spec.infrastructure_ref]) {
-        match observed.template(reference) {
-            Read::Found(template) => match own_template(template.as_value(), observed.cluster) {
-                Ok(effect) => decision.plan.effects.extend(effect),
-                Err(problem) => decision.problems.push(problem.into()),
-            },
-            Read::Missing => {}
-            Read::Unreadable(problem) => decision.problems.push(problem.into()),
-        }
-    }
 }
 
 impl Decision {
