@@ -32,7 +32,7 @@ pub use definitions::{ProviderKind, api_resource};
 pub use event::{Event, Item, Undecodable};
 pub use feed::Feed;
 pub use index::{
-    BY_CLUSTER, BY_CONTROL_PLANE, BY_DEPLOYMENT, BY_ORPHANED, BY_OWNER, BY_PROVIDER_ID, BY_REFERENCE, Index,
+    BY_CLUSTER, BY_CONTROL_PLANE, BY_DEPLOYMENT, BY_ORPHANED, BY_OWNER, BY_PROVIDER_ID, BY_REFERENCE, BY_TARGET, Index,
     namespaced, reference,
 };
 pub use informer::{Informer, Subscriber};

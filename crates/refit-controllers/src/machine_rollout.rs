@@ -42,8 +42,8 @@ struct Look {
 }
 
 impl MachineRollouts {
-    /// Subscribes to MachineDeployments, whose status changes with nearly everything that is told, to what they wait for, and to
-    /// what others write down of rollouts.
+    /// Subscribes to MachineDeployments, whose status changes with nearly everything that is told, to what they wait for, to
+    /// what others write down of rollouts, and to whose they are.
     pub fn new(context: Context, queue: &Queue<ObjectKey>) -> Self {
         let to = queue.clone();
         let add = move |change: &Change<MachineDeployment>| {
@@ -52,8 +52,10 @@ impl MachineRollouts {
         context.cache.machine_deployments.subscribe(SUBSCRIBER, Box::new(add));
         let to = queue.clone();
         let decided = move |change: &Change<MachineRollout>| {
-            let decision = |it: &Option<Arc<MachineRollout>>| it.as_ref().map(|it| it.status.decision);
-            if let Some(rollout) = change.either().filter(|_| decision(&change.old) != decision(&change.new)) {
+            let news = |it: &Option<Arc<MachineRollout>>| {
+                it.as_ref().map(|it| (it.status.decision, it.metadata.owner_references.clone()))
+            };
+            if let Some(rollout) = change.either().filter(|_| news(&change.old) != news(&change.new)) {
                 to.add(ObjectKey::new(ObjectKey::of(&**rollout).namespace, rollout.spec.target_ref.name.clone()));
             }
         };
@@ -69,7 +71,7 @@ impl MachineRollouts {
         let sets = cache.machine_sets.by(BY_OWNER, uid);
         let machines: Vec<Arc<Machine>> =
             sets.iter().flat_map(|set| cache.machines.by(BY_OWNER, uid_of(set))).collect();
-        let rollouts: Vec<Arc<MachineRollout>> = cache.machine_rollouts.by(BY_OWNER, uid);
+        let rollouts: Vec<Arc<MachineRollout>> = cache.rollouts_of(deployment);
         let all: Vec<&MachineSet> = sets.iter().map(|set| &**set).collect();
         let now = self.context.clock.now();
         let plan = decide(&Observed {

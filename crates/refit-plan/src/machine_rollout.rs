@@ -31,6 +31,7 @@ use refit_api::rollout::{MachineRollout, MachineRolloutStatus};
 use refit_api::vocabulary::annotations::REVISION;
 
 use crate::effect::{Delete, Effect};
+use crate::ownership::{controller, ensure_owner};
 use crate::plan::Plan;
 use crate::status_patch::status_patch;
 use crate::waiting::WaitingOn;
@@ -58,7 +59,7 @@ pub struct Observed<'a> {
     pub machines: &'a [&'a Machine],
     /// What the MachineDeployment waits for, and then its MachineSets, by their last decisions.
     pub waiting_on: &'a [WaitingOn],
-    /// All that are owned by the MachineDeployment.
+    /// Those that the MachineDeployment owns, and those that name it and that nobody owns.
     pub rollouts: &'a [&'a MachineRollout],
 }
 
@@ -68,17 +69,51 @@ pub struct Observed<'a> {
 /// - What is closed is not written to again.
 /// - A rollout is not called complete while the MachineDeployment counts otherwise.
 /// - The newest [`KEPT`] are kept.
+/// - What nobody owns belongs to the MachineDeployment of that name, unless that is being deleted, too.
 pub fn decide(observed: &Observed<'_>) -> Plan {
     let mut plan = Plan::default();
+    if observed.deployment.metadata.deletion_timestamp.is_some() {
+        plan.effects = close(observed.deployment, observed.rollouts, observed.now);
+        return plan;
+    }
+    let surplus = surplus(observed.rollouts);
+    // Ahead of the status: an adoption is for the version that was read.
+    let kept = observed.rollouts.iter().filter(|it| !surplus.iter().any(|surplus| is_same(surplus, it)));
+    plan.effects.extend(kept.filter_map(|it| adopt(observed.deployment, it)));
     let current = observed.new.and_then(|new| current(observed.rollouts, new));
     for overtaken in observed.rollouts.iter().filter(|it| is_open(it) && is_overtaken(observed, it, current)) {
-        plan.effects.extend(write(overtaken, record::overtaken(observed, overtaken)));
+        let status = record::overtaken(overtaken, "overtaken by another change".to_owned(), observed.now);
+        plan.effects.extend(write(overtaken, status));
     }
     if let Some(current) = current {
         follow(observed, current, &mut plan);
     }
-    plan.effects.extend(surplus(observed.rollouts));
+    plan.effects.extend(surplus.iter().map(|it| Effect::Delete(Delete::as_seen(*it))));
     plan
+}
+
+/// Closes what is open of a MachineDeployment that is being deleted. Nobody would do that after it, as what it owns may stay: with
+/// `--cascade=orphan`.
+pub(crate) fn close(deployment: &MachineDeployment, rollouts: &[&MachineRollout], now: Timestamp) -> Vec<Effect> {
+    let name = deployment.metadata.name.as_deref().unwrap_or_default();
+    let closed = |it: &&MachineRollout| {
+        write(it, record::overtaken(it, format!("MachineDeployment {name} is being deleted"), now))
+    };
+    rollouts.iter().filter(|it| is_open(it)).filter_map(closed).collect()
+}
+
+/// Makes the MachineDeployment the controller of a rollout that nobody owns. The garbage collector set it free when an earlier
+/// MachineDeployment of this name was deleted without what it owned.
+fn adopt(deployment: &MachineDeployment, rollout: &MachineRollout) -> Option<Effect> {
+    let is_owned = rollout.metadata.owner_references.as_ref().is_some_and(|owners| !owners.is_empty());
+    if is_owned || rollout.metadata.deletion_timestamp.is_some() {
+        return None;
+    }
+    ensure_owner(rollout, controller(deployment).ok()?)
+}
+
+fn is_same(one: &MachineRollout, other: &MachineRollout) -> bool {
+    one.metadata.name == other.metadata.name
 }
 
 /// The rollout to this MachineSet that is going on. It is written down a moment before the MachineSet gets its number.
@@ -129,9 +164,9 @@ fn write(rollout: &MachineRollout, status: MachineRolloutStatus) -> Option<Effec
 }
 
 /// The oldest of those that are closed, beyond what is kept.
-fn surplus(rollouts: &[&MachineRollout]) -> Vec<Effect> {
-    let mut closed: Vec<&&MachineRollout> = rollouts.iter().filter(|it| !is_open(it)).collect();
+fn surplus<'a>(rollouts: &[&'a MachineRollout]) -> Vec<&'a MachineRollout> {
+    let mut closed: Vec<&MachineRollout> = rollouts.iter().copied().filter(|it| !is_open(it)).collect();
     closed.sort_by_key(|it| (it.status.completion_time.as_ref().map(|time| time.0), it.metadata.name.clone()));
-    let count = rollouts.len().saturating_sub(KEPT).min(closed.len());
-    closed[..count].iter().map(|it| Effect::Delete(Delete::as_seen(**it))).collect()
+    closed.truncate(rollouts.len().saturating_sub(KEPT));
+    closed
 }

@@ -54,6 +54,10 @@ pub enum WaitingOn {
     FailuresOnRecord { machine_set: String, machines: Vec<String> },
     /// The update of these machines waits for an extension that is not registered any more. Somebody must do something.
     ExtensionGone { machines: Vec<String>, extension: String, fields: Vec<String> },
+    /// Templates that machines are to be made from, and that do not exist. Somebody must do something.
+    TemplateMissing { templates: Vec<String> },
+    /// It cannot be decided how machines change, as an extension has not answered for a while. Somebody must do something.
+    NotAnswering { why: String },
     /// Machines that changed their owner and are not yet counted there.
     Acknowledgement { machines: Vec<String> },
     /// Machines that are being updated in place.
@@ -96,6 +100,8 @@ impl WaitingOn {
             Self::FailuresOnRecord { .. }
             // The reason says all that they would.
             | Self::ExtensionGone { .. }
+            | Self::TemplateMissing { .. }
+            | Self::NotAnswering { .. }
             | Self::Paused
             | Self::Uncovered { .. }
             | Self::Undecided { .. }
@@ -126,6 +132,8 @@ impl WaitingOn {
             | Self::Refused { .. }
             | Self::FailuresOnRecord { .. }
             | Self::ExtensionGone { .. }
+            | Self::TemplateMissing { .. }
+            | Self::NotAnswering { .. }
             | Self::Surplus { .. } => true,
             Self::Paused
             | Self::Undecided { .. }
@@ -206,6 +214,14 @@ impl fmt::Display for WaitingOn {
                     ),
                 }
             }
+            Self::TemplateMissing { templates } => {
+                let (do_not, them) = if templates.len() == 1 { ("does not", "it") } else { ("do not", "them") };
+                let templates = listed(templates);
+                write!(f, "{templates} {do_not} exist: create {them}, or name others in spec.template")
+            }
+            Self::NotAnswering { why } => {
+                write!(f, "{why}; mend the extension, its URL or its certificate, or delete its ExtensionConfig")
+            }
             Self::Acknowledgement { machines: names } => {
                 write!(f, "waiting for {} to be counted by the new owner", machines(names))
             }
@@ -227,7 +243,9 @@ impl fmt::Display for WaitingOn {
 /// a machine what keeps it, if that is known.
 pub fn blocked(waiting_on: &[WaitingOn], words: impl Fn(&str) -> Option<String>) -> NewCondition {
     let is_blocked = waiting_on.iter().any(WaitingOn::is_blocked);
-    let told: Vec<&WaitingOn> = waiting_on.iter().filter(|reason| reason.is_blocked() == is_blocked).collect();
+    let mut told: Vec<&WaitingOn> = waiting_on.iter().filter(|reason| reason.is_blocked() == is_blocked).collect();
+    // Updates have begun that wait for it. What is in the way of other machines may be over when it is back.
+    told.sort_by_key(|reason| !matches!(reason, WaitingOn::ExtensionGone { .. }));
     let message = shortened(once_each(told.iter().map(|reason| with_words(reason, &words))), MAX_WORDS);
     match told.first() {
         None => refit::rollout_not_blocked(),
@@ -238,6 +256,8 @@ pub fn blocked(waiting_on: &[WaitingOn], words: impl Fn(&str) -> Option<String>)
         Some(WaitingOn::Surplus { .. }) => refit::too_many_machines(message),
         Some(WaitingOn::ChangeRefused { .. }) => refit::change_refused(message),
         Some(WaitingOn::ExtensionGone { .. }) => refit::extension_gone(message),
+        Some(WaitingOn::TemplateMissing { .. }) => refit::template_missing(message),
+        Some(WaitingOn::NotAnswering { .. }) => refit::extension_not_answering(message),
         Some(_) => refit::change_not_covered(message),
     }
 }
@@ -392,6 +412,19 @@ mod tests {
                 "True ExtensionGone: the update of machine a waits for extension memory, which is not registered any more: \
                  register it again under this name, or change the template, forward or back, so that another extension \
                  changes spec.memory",
+            ),
+            (
+                WaitingOn::TemplateMissing { templates: names(&["Host a"]) },
+                "True TemplateMissing: Host a does not exist: create it, or name others in spec.template",
+            ),
+            (
+                WaitingOn::TemplateMissing { templates: names(&["Boot b", "Host a"]) },
+                "True TemplateMissing: Boot b and Host a do not exist: create them, or name others in spec.template",
+            ),
+            (
+                WaitingOn::NotAnswering { why: what() },
+                "True ExtensionNotAnswering: words; mend the extension, its URL or its certificate, or delete its \
+                 ExtensionConfig",
             ),
             (
                 WaitingOn::Acknowledgement { machines: names(&["b"]) },

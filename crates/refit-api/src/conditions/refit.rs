@@ -45,6 +45,16 @@ pub fn extension_gone(message: impl Into<Cow<'static, str>>) -> NewCondition {
     NewCondition::new(types::ROLLOUT_BLOCKED, Status::True, reasons::EXTENSION_GONE).with_message(message)
 }
 
+/// On the same: a template that machines are to be made from does not exist. The message says which, and what to do.
+pub fn template_missing(message: impl Into<Cow<'static, str>>) -> NewCondition {
+    NewCondition::new(types::ROLLOUT_BLOCKED, Status::True, reasons::TEMPLATE_MISSING).with_message(message)
+}
+
+/// On the same: an extension has not answered for a while. The message says which and why, and what to do.
+pub fn extension_not_answering(message: impl Into<Cow<'static, str>>) -> NewCondition {
+    NewCondition::new(types::ROLLOUT_BLOCKED, Status::True, reasons::EXTENSION_NOT_ANSWERING).with_message(message)
+}
+
 /// On the same: there are more machines than wanted, and nothing says which of them may go. The message says what to do.
 pub fn too_many_machines(message: impl Into<Cow<'static, str>>) -> NewCondition {
     NewCondition::new(types::ROLLOUT_BLOCKED, Status::True, reasons::TOO_MANY_MACHINES).with_message(message)
@@ -92,6 +102,8 @@ mod tests {
             (rollout_waiting("an update"), "refit.dev/RolloutBlocked=False NotBlocked: an update"),
             (write_refused("forbidden"), "refit.dev/RolloutBlocked=True WriteRefused: forbidden"),
             (extension_gone("memory"), "refit.dev/RolloutBlocked=True ExtensionGone: memory"),
+            (template_missing("Host a"), "refit.dev/RolloutBlocked=True TemplateMissing: Host a"),
+            (extension_not_answering("a"), "refit.dev/RolloutBlocked=True ExtensionNotAnswering: a"),
             (too_many_machines("4"), "refit.dev/RolloutBlocked=True TooManyMachines: 4"),
             (held("17"), "refit.dev/Held=True OnHold: 17"),
             (update_not_failed(), "refit.dev/UpdateFailed=False NotFailed"),

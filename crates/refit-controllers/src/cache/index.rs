@@ -1,7 +1,9 @@
 //! Ways to find objects without walking over all of them. Computed once per object, when it arrives.
 
 use kube::Resource;
-use refit_api::cluster::{Cluster, Machine};
+use refit_api::cluster::{Cluster, GROUP, Machine, MachineDeployment};
+use refit_api::resource::CustomKind;
+use refit_api::rollout::MachineRollout;
 use refit_api::vocabulary::labels;
 
 /// A way to find objects of a kind.
@@ -25,6 +27,9 @@ pub const BY_PROVIDER_ID: &str = "provider-id";
 
 /// By namespace and Cluster, those that nobody controls.
 pub const BY_ORPHANED: &str = "orphaned";
+
+/// By namespace and name of the MachineDeployment that they are about, those that nobody owns.
+pub const BY_TARGET: &str = "target";
 
 /// By group, kind, namespace and name of an object that is referred to; see [`reference()`].
 pub const BY_REFERENCE: &str = "reference";
@@ -53,6 +58,18 @@ fn references(cluster: &Cluster) -> Vec<String> {
     let namespace = cluster.metadata.namespace.as_deref().unwrap_or_default();
     let both = cluster.spec.infrastructure_ref.iter().chain(&cluster.spec.control_plane_ref);
     both.map(|it| reference(&it.api_group, &it.kind, namespace, &it.name)).collect()
+}
+
+impl Index<MachineRollout> {
+    pub const TARGET: Self = Self { name: BY_TARGET, values: target };
+}
+
+fn target(rollout: &MachineRollout) -> Vec<String> {
+    let target = &rollout.spec.target_ref;
+    let is_of_deployment = target.api_group == GROUP && target.kind == MachineDeployment::DEFINITION.kind;
+    let is_owned = rollout.metadata.owner_references.as_ref().is_some_and(|owners| !owners.is_empty());
+    let namespace = rollout.metadata.namespace.as_deref().unwrap_or_default();
+    (is_of_deployment && !is_owned).then(|| namespaced(namespace, &target.name)).into_iter().collect()
 }
 
 impl Index<Machine> {

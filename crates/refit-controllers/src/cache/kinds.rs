@@ -21,8 +21,9 @@ use refit_api::vocabulary::labels;
 use serde::de::DeserializeOwned;
 use tokio::time::Instant;
 
+use super::ObjectKey;
 use super::feed::Feed;
-use super::index::Index;
+use super::index::{BY_OWNER, BY_TARGET, Index, namespaced};
 use super::informer::Informer;
 use super::provided::Provided;
 use super::providers::Providers;
@@ -86,7 +87,7 @@ impl Cache {
             extension_configs: starting.own(vec![]),
             kubeadm_configs: starting.own(vec![]),
             kubeadm_control_planes: starting.own(vec![]),
-            machine_rollouts: starting.own(vec![Index::OWNER]),
+            machine_rollouts: starting.own(vec![Index::OWNER, Index::TARGET]),
             namespaces: starting.metadata(None),
             providers: Providers::new(client, chance, &definitions),
             definitions,
@@ -141,6 +142,14 @@ impl Cache {
     /// `limit`. Whether it has. What was listed before that is listed anew.
     pub async fn wait_as_new_as(&self, time: Instant, limit: Duration) -> bool {
         self.watched.wait_as_new_as(time, limit).await
+    }
+
+    /// The MachineRollouts that the MachineDeployment owns, and those that name it and that nobody owns.
+    pub fn rollouts_of(&self, deployment: &MachineDeployment) -> Vec<Arc<MachineRollout>> {
+        let key = ObjectKey::of(deployment);
+        let mut rollouts = self.machine_rollouts.by(BY_OWNER, deployment.metadata.uid.as_deref().unwrap_or_default());
+        rollouts.extend(self.machine_rollouts.by(BY_TARGET, &namespaced(&key.namespace, &key.name)));
+        rollouts
     }
 
     /// All informers, for who looks after the process.

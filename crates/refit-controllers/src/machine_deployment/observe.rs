@@ -37,7 +37,6 @@ pub(super) struct Snapshot {
 impl Snapshot {
     pub async fn of(context: &Context, deployment: &MachineDeployment) -> Self {
         let cache = &context.cache;
-        let uid = deployment.metadata.uid.as_deref().unwrap_or_default();
         let (sets, machines, unreadable) = match Selector::from_field(Some(&deployment.spec.selector)) {
             Ok(selector) => {
                 let sets = machine_sets(cache, deployment, &selector);
@@ -62,7 +61,7 @@ impl Snapshot {
             unreadable,
             answers: context.answers.all(),
             told: context.reasons.of_others(&ObjectKey::of(deployment)),
-            rollouts: cache.machine_rollouts.is_ready().then(|| cache.machine_rollouts.by(BY_OWNER, uid)),
+            rollouts: cache.machine_rollouts.is_ready().then(|| cache.rollouts_of(deployment)),
         }
     }
 

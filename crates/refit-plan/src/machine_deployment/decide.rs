@@ -14,6 +14,7 @@ mod problem;
 mod record;
 mod refused;
 mod report;
+mod templates;
 #[cfg(test)]
 mod tests;
 mod views;
@@ -37,9 +38,9 @@ use super::ownership::{delete_all, join_cluster, set_free};
 use crate::coverage::ContentHash;
 use crate::effect::Effect;
 use crate::machine::paused_by;
-use crate::ownership::{add_finalizer, leaves_orphans, own_template, remove_finalizer};
+use crate::machine_rollout::close;
+use crate::ownership::{add_finalizer, leaves_orphans, remove_finalizer};
 use crate::plan::Plan;
-use crate::reading::Read;
 use crate::waiting::WaitingOn;
 use claims::Owned;
 use pass::{Pass, rollout_after};
@@ -114,13 +115,14 @@ fn give_up(observed: &Observed<'_>, problem: Problem, decision: &mut Decision) {
     report::unknown(observed, decision);
 }
 
-/// First the MachineSets go, or are set free, then the MachineDeployment.
+/// Its rollouts are over. First the MachineSets go, or are set free, then the MachineDeployment.
 fn delete(observed: &Observed<'_>, owned: &Owned<'_>, decision: &mut Decision) {
     let leaves_orphans = owned.has_set_free || leaves_orphans(&observed.deployment.metadata);
-    decision.plan.effects = match leaves_orphans {
+    decision.plan.effects = close(observed.deployment, observed.rollouts.unwrap_or_default(), observed.now);
+    decision.plan.effects.extend(match leaves_orphans {
         true => set_free(observed.deployment, &owned.machine_sets),
         false => delete_all(&owned.machine_sets),
-    };
+    });
     if !owned.machine_sets.is_empty() {
         let end = if leaves_orphans { "be set free" } else { "go" };
         let what = format!("waiting for {} MachineSets to {end}", owned.machine_sets.len());
@@ -139,7 +141,7 @@ fn act<'a>(observed: &Observed<'a>, owned: &Owned<'a>, machines: Vec<MachineView
         return;
     }
     decision.plan.effects.extend(owned.labels.iter().cloned());
-    own_templates(observed, decision);
+    templates::own(observed, decision);
     let pass = Pass::new(observed, owned);
     match Wishes::of(observed) {
         Ok(wishes) => roll_out(&pass, &wishes, machines, decision),
@@ -171,6 +173,7 @@ fn roll_out(pass: &Pass<'_>, wishes: &Wishes, machines: Vec<MachineView<'_>>, de
     let verdict = record::verdict(pass, &coverages);
     let plan = super::plan(&views::observed(pass, wishes, machines, coverages));
     decision.plan.waiting_on.extend(plan.waiting_on.iter().cloned());
+    templates::wait(pass, wishes, decision);
     let is_complete = report::rollout(pass, decision);
     writes::decide(pass, wishes, &plan, &Records { verdict, decided }, is_complete, decision);
 }
@@ -183,21 +186,6 @@ fn joins_cluster(observed: &Observed<'_>, decision: &mut Decision) -> bool {
         Err(problem) => decision.problems.push(problem.into()),
     }
     !decision.plan.effects.is_empty()
-}
-
-/// The templates belong to the Cluster, and are deleted and moved with it. One that is missing is told in the status.
-fn own_templates(observed: &Observed<'_>, decision: &mut Decision) {
-    let spec = &observed.deployment.spec.template.spec;
-    for reference in spec.bootstrap.config_ref.iter().chain([&spec.infrastructure_ref]) {
-        match observed.template(reference) {
-            Read::Found(template) => match own_template(template.as_value(), observed.cluster) {
-                Ok(effect) => decision.plan.effects.extend(effect),
-                Err(problem) => decision.problems.push(problem.into()),
-            },
-            Read::Missing => {}
-            Read::Unreadable(problem) => decision.problems.push(problem.into()),
-        }
-    }
 }
 
 impl Decision {

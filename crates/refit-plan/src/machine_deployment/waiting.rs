@@ -11,7 +11,7 @@ use crate::waiting::WaitingOn;
 pub fn reasons(rollout: &Rollout<'_>) -> Vec<WaitingOn> {
     let outdated: Vec<&Set<'_>> = rollout.old.iter().filter(|set| set.target().max(set.present()) > 0).collect();
     if outdated.is_empty() {
-        return failed(rollout).into_iter().chain(gone(rollout)).collect();
+        return gone(rollout).into_iter().chain(failed(rollout)).collect();
     }
     if rollout.deployment.paused {
         return vec![WaitingOn::Paused];
@@ -19,9 +19,10 @@ pub fn reasons(rollout: &Rollout<'_>) -> Vec<WaitingOn> {
     if rollout.deployment.strategy == Strategy::OnDelete {
         return vec![WaitingOn::OnDelete { machine_sets: outdated.iter().map(|set| set.name().to_owned()).collect() }];
     }
-    let mut reasons: Vec<WaitingOn> = outdated.iter().filter_map(|set| blocked(set)).collect();
+    // Updates have begun that wait for it, and it comes back before the others are decided anew.
+    let mut reasons = gone(rollout);
+    reasons.extend(outdated.iter().filter_map(|set| blocked(set)));
     reasons.extend(refused(rollout));
-    reasons.extend(gone(rollout));
     if rollout.is_stopped() {
         let machines = rollout.lost().map(str::to_owned).collect();
         reasons.push(WaitingOn::FailuresOnRecord { machine_set: rollout.new.name().to_owned(), machines });

@@ -5,14 +5,14 @@ use std::collections::BTreeSet;
 use jiff::Timestamp;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use refit_api::cluster::{Machine, MachineSet};
-use refit_api::conditions::{Status, get};
 use refit_api::rollout::{MachineDeletion, MachineRollout, RolloutDecision};
-use refit_api::vocabulary::annotations::REMEDIATE_MACHINE;
-use refit_api::vocabulary::condition_types::HEALTH_CHECK_SUCCEEDED;
+use refit_api::vocabulary::refit::annotations::KEEP_ORIGINALS;
 
+use super::verdict;
 use crate::coverage::shortened;
 use crate::effect::Effect;
 use crate::fleet;
+use crate::machine_set::delete::why;
 use crate::machine_set::start_move::handover_of;
 use crate::status_patch::status_patch;
 
@@ -20,6 +20,8 @@ use crate::status_patch::status_patch;
 pub const MAX_DELETIONS: usize = 100;
 /// How the reason of one begins that goes because it has to be replaced.
 pub(super) const REPLACED: &str = "it is replaced";
+/// How the reason of one begins that goes because the user wants fewer.
+const FEWER: &str = "fewer machines are wanted";
 /// How much is said of one.
 const MAX_REASON: usize = 512;
 
@@ -48,6 +50,7 @@ pub fn deletions(observed: &Deletions<'_>) -> Option<Effect> {
     status.deletions.extend(news);
     let surplus = status.deletions.len().saturating_sub(MAX_DELETIONS);
     status.deletions.drain(..surplus);
+    verdict::in_part(&mut status);
     match status_patch(observed.rollout, &observed.rollout.status, &status)? {
         // Another MachineSet may write to the same list.
         Effect::Patch(mut patch) => {
@@ -67,24 +70,23 @@ fn deletion(observed: &Deletions<'_>, machine: &Machine) -> MachineDeletion {
 }
 
 /// Why the machine goes. Of a MachineSet whose machines are replaced, every one goes for that.
+///
+/// Where the user wants fewer, the MachineSet was told so. A machine of an old one that goes otherwise makes room for one that the
+/// rollout has made: where machines that were there first are to stay, none goes without a word.
 fn reason(observed: &Deletions<'_>, machine: &Machine) -> String {
     let Deletions { machine_set, rollout, .. } = observed;
-    let unhealthy = get(&machine.status.conditions, HEALTH_CHECK_SUCCEEDED)
-        .filter(|condition| Status::of(condition) == Status::False);
     let is_old = machine_set.metadata.name.as_deref() != Some(rollout.spec.revision.as_str());
-    if handover_of(machine_set).is_scaffolding(fleet::name(machine)) {
-        return "it stood in while the others were updated".to_owned();
-    }
-    if fleet::has_annotation(machine, REMEDIATE_MACHINE) {
-        return format!("somebody asked for another machine in its place, by {REMEDIATE_MACHINE}");
-    }
-    if let Some(condition) = unhealthy {
-        return format!("it is unhealthy: {}", condition.message);
-    }
-    let has_failed = fleet::has_update_failed(machine) && handover_of(machine_set).scaled_down > 0;
-    match (&rollout.status.reason, rollout.status.decision) {
-        (Some(why), Some(RolloutDecision::Replace)) if is_old => format!("{REPLACED}: {why}"),
-        _ if has_failed => "fewer machines are wanted, and one whose update failed goes first".to_owned(),
+    let known = why(machine_set, machine);
+    let is_fewer = handover_of(machine_set).scaled_down > 0;
+    match (known, &rollout.status.reason, rollout.status.decision) {
+        (Some(known), _, _) if !known.starts_with(FEWER) => known,
+        (_, Some(why), Some(RolloutDecision::Replace)) if is_old && !verdict::is_in_part(why) => {
+            format!("{REPLACED}: {why}")
+        }
+        (Some(known), _, _) if is_fewer => known,
+        _ if is_old && !fleet::is_scaffolding(machine) => {
+            format!("{REPLACED} by a machine that the rollout has made, as {KEEP_ORIGINALS} is not true")
+        }
         _ => "fewer machines are wanted, or another one takes its place".to_owned(),
     }
 }

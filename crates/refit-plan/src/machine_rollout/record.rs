@@ -1,5 +1,6 @@
 //! What is written down of a rollout.
 
+use jiff::Timestamp;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use refit_api::conditions::{self, get};
 use refit_api::rollout::{MachineRollout, MachineRolloutStatus, RolloutState};
@@ -31,12 +32,12 @@ pub(super) fn status(observed: &Observed<'_>, rollout: &MachineRollout) -> Machi
 }
 
 /// The status of a rollout that will not be finished.
-pub(super) fn overtaken(observed: &Observed<'_>, rollout: &MachineRollout) -> MachineRolloutStatus {
+pub(super) fn overtaken(rollout: &MachineRollout, by: String, now: Timestamp) -> MachineRolloutStatus {
     MachineRolloutStatus {
         state: Some(RolloutState::Overtaken),
-        message: Some("overtaken by another change".to_owned()),
+        message: Some(by),
         waiting: Vec::new(),
-        completion_time: Some(Time(observed.now)),
+        completion_time: Some(Time(now)),
         ..rollout.status.clone()
     }
 }

@@ -1,3 +1,6 @@
+use std::collections::BTreeMap;
+
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use refit_api::policy::InPlacePolicy;
 use refit_api::resource::CustomKind;
 use refit_api::rollout::{ChangedObject, FieldChange, RolloutDecision, RolloutProgress, RolloutState};
@@ -252,6 +255,11 @@ fn it_is_told_whether_a_rollout_moves_and_why_not() {
         world.machines[0] = updating("m0", "InPlaceUpdateFailed", "no power");
     };
     check(blocked, Blocked, "machine m0 failed (no power)", &[]);
+    let said = |world: &mut World| {
+        blocked(world);
+        world.deployment.status.conditions[0].message = "machine m0 failed (no power)".to_owned();
+    };
+    check(said, Blocked, "machine m0 failed (no power)", &[]);
     let resumed = |world: &mut World| {
         decided(world);
         world.rollouts[0].status.state = Some(Blocked);
@@ -376,7 +384,7 @@ fn a_rollout_to_a_machine_set_that_is_gone_is_closed() {
 #[test]
 fn a_rollout_takes_as_long_as_it_was_on_record() {
     let mut world = World::begun(&["new"]);
-    world.rollouts[0].metadata.creation_timestamp = Some(k8s_openapi::apimachinery::pkg::apis::meta::v1::Time(at(10)));
+    world.rollouts[0].metadata.creation_timestamp = Some(Time(at(10)));
     world.step(40);
     assert_eq!(world.status().message.as_deref(), Some("all machines are up-to-date, after 30s"));
 }
@@ -438,6 +446,133 @@ fn machines_that_were_replaced_stay_on_record_when_the_others_are_updated_in_pla
     assert_eq!(decide(&mut status), (Some(RolloutDecision::InPlace), None));
     let gone = json!([{ "machine": "m1", "reason": "it is replaced: the policy", "time": "2026-01-01T00:00:00Z" }]);
     status.deletions = serde_json::from_value(gone).expect("it must decode");
-    let words = "1 machines were replaced, the others are updated in place";
+    let words = "1 machine was replaced, the others are updated in place";
     assert_eq!(decide(&mut status), (Some(RolloutDecision::Replace), Some(words.to_owned())));
+}
+
+/// `kubectl delete --cascade=orphan`, and another MachineDeployment of the same name: the garbage collector set the rollouts free.
+#[test]
+fn rollouts_that_nobody_owns_belong_to_the_machine_deployment_of_that_name() {
+    let free = |name: &str, closed_at: Option<i64>| {
+        let mut rollout = rollout(name);
+        rollout.metadata.owner_references = None;
+        rollout.status.completion_time = closed_at.map(|seconds| Time(at(seconds)));
+        rollout
+    };
+    let mut world = World::new(&["old"]);
+    world.rollouts = vec![free("before", None), free("new", None)];
+    world.rollouts.extend((0..KEPT).map(|number| free(&format!("r{number:02}"), i64::try_from(number).ok())));
+    let done = |world: &World| -> BTreeMap<String, Vec<&str>> {
+        let mut done: BTreeMap<String, Vec<&str>> = BTreeMap::new();
+        for effect in world.decide(20).effects {
+            let (target, what) = match effect {
+                Effect::Delete(delete) => (delete.target, "deleted"),
+                Effect::Patch(patch) if patch.merge["status"]["state"] == "Overtaken" => (patch.target, "closed"),
+                Effect::Patch(patch) if patch.merge.get("status").is_some() => (patch.target, "followed"),
+                Effect::Patch(patch) => {
+                    assert_eq!(patch.resource_version.as_deref(), Some("1"), "it is for the version that was read");
+                    assert_eq!(patch.merge["metadata"]["ownerReferences"][0]["uid"], "md");
+                    (patch.target, "adopted")
+                }
+                other => panic!("{other:?}"),
+            };
+            done.entry(target.name).or_default().push(what);
+        }
+        done
+    };
+    let first = done(&world);
+    assert_eq!(first["before"], ["adopted", "closed"]);
+    assert_eq!(first["new"], ["adopted", "followed"], "it is the rollout that goes on");
+    assert_eq!((&first["r00"][..], &first["r01"][..]), (&["deleted"][..], &["deleted"][..]), "as ever");
+    assert_eq!(first["r02"], ["adopted"]);
+    world.deployment.metadata.deletion_timestamp = Some(Time(at(20)));
+    let left: Vec<_> = done(&world).into_iter().collect();
+    let closed = |name: &str| (name.to_owned(), vec!["closed"]);
+    assert_eq!(left, [closed("before"), closed("new")], "one that is being deleted takes nothing on");
+}
+
+#[test]
+fn a_machine_deployment_that_is_being_deleted_closes_what_goes_on() {
+    let mut world = World::begun(&["old"]);
+    world.deployment.metadata.deletion_timestamp = Some(Time(at(1)));
+    world.step(2);
+    let status = world.status();
+    assert_eq!((status.state, &status.completion_time), (Some(RolloutState::Overtaken), &Some(Time(at(2)))));
+    assert_eq!(status.message.as_deref(), Some("MachineDeployment md is being deleted"));
+}
+
+/// Why a machine goes while the others are updated in place, what is decided by then, and what the event of its MachineSet says.
+#[test]
+fn a_machine_that_makes_room_for_a_new_one_is_replaced() {
+    let (annotate, failed) =
+        (|key: &str, value: &str| Some([(key.to_owned(), value.to_owned())].into()), "RetriesExhausted");
+    let fewer = annotate("refit.dev/scaled-down", "1");
+    let replaced = "it is replaced by a machine that the rollout has made, as refit.dev/keep-originals is not true";
+    let in_part = Some("1 machine was replaced, the others are updated in place");
+    let cases = [
+        ("old", None, "", RolloutDecision::Replace, in_part, replaced, ""),
+        (
+            "old",
+            fewer.clone(),
+            "",
+            RolloutDecision::InPlace,
+            None,
+            "fewer machines are wanted",
+            ": fewer machines are wanted",
+        ),
+        ("new", fewer, "", RolloutDecision::InPlace, None, "fewer machines are wanted", ": fewer machines are wanted"),
+        (
+            "old",
+            None,
+            failed,
+            RolloutDecision::InPlace,
+            None,
+            "it is unhealthy: RetriesExhausted",
+            ": it is unhealthy: RetriesExhausted",
+        ),
+    ];
+    for (set, annotations, unhealthy, decision, reason, deletion, event) in cases {
+        let mut rollout = rollout("new");
+        rollout.status.decision = Some(RolloutDecision::InPlace);
+        let mut set: MachineSet = owned(set, "md");
+        set.metadata.annotations = annotations;
+        let mut machine: Machine = owned("m1", "x");
+        if !unhealthy.is_empty() {
+            let mut condition = condition("HealthCheckSucceeded", "Unhealthy", unhealthy);
+            condition.status = "False".to_owned();
+            machine.status.conditions.push(condition);
+        }
+        let written = deletions(&Deletions { now: at(1), machine_set: &set, machines: &[&machine], rollout: &rollout });
+        let Some(Effect::Patch(patch)) = written else { panic!("it must be written down: {written:?}") };
+        let status = &patch.merge["status"];
+        assert_eq!(status["deletions"][0]["reason"], deletion);
+        let decided = status.get("decision").map_or(json!("InPlace"), Clone::clone);
+        assert_eq!((decided, status["reason"].as_str()), (json!(decision), reason), "{deletion}");
+        let told = crate::machine_set::delete::delete(&set, &machine).into_iter().find_map(|effect| match effect {
+            Effect::Emit(event) => Some(event.message),
+            _ => None,
+        });
+        assert_eq!(told, Some(format!("Deleted Machine \"m1\"{event}")));
+    }
+}
+
+/// The next one goes for the same, and not for what is said of the rollout by then.
+#[test]
+fn machines_that_make_room_are_counted() {
+    let mut rollout = rollout("new");
+    rollout.status.decision = Some(RolloutDecision::InPlace);
+    let (set, one, two): (MachineSet, Machine, Machine) = (owned("old", "md"), owned("m1", "x"), owned("m2", "x"));
+    for machine in [&one, &two] {
+        let written = deletions(&Deletions { now: at(1), machine_set: &set, machines: &[machine], rollout: &rollout });
+        let Some(Effect::Patch(patch)) = written else { panic!("it must be written down: {written:?}") };
+        let mut status = serde_json::to_value(&rollout.status).expect("it must encode");
+        status
+            .as_object_mut()
+            .expect("it must be one")
+            .extend(patch.merge["status"].as_object().expect("it is").clone());
+        rollout.status = serde_json::from_value(status).expect("it must decode");
+    }
+    let reasons: Vec<&str> = rollout.status.deletions.iter().map(|it| it.reason.as_str()).collect();
+    assert!(reasons.iter().all(|reason| reason.starts_with("it is replaced by a machine")), "{reasons:?}");
+    assert_eq!(rollout.status.reason.as_deref(), Some("2 machines were replaced, the others are updated in place"));
 }

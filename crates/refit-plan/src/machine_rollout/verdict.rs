@@ -9,6 +9,8 @@ use crate::coverage::{self, Changes, Coverage, ExtensionAnswer, MAX_WORDS, short
 /// As many changes and extensions as the schema takes.
 const MAX_CHANGES: usize = 512;
 const MAX_EXTENSIONS: usize = 64;
+/// How the reason of a rollout ends that has replaced some machines and updates the others.
+const IN_PART: &str = ", the others are updated in place";
 
 /// What was decided about the machines of all old MachineSets.
 pub(crate) enum Verdict {
@@ -30,12 +32,10 @@ pub(crate) fn set_verdict(
     status: &mut MachineRolloutStatus,
 ) {
     match verdict {
-        // Machines that were replaced are not back because the others are updated in place.
-        Verdict::InPlace if replaced(status) > 0 => {
-            let words = format!("{} machines were replaced, the others are updated in place", replaced(status));
-            (status.decision, status.reason) = (Some(RolloutDecision::Replace), Some(words));
+        Verdict::InPlace => {
+            (status.decision, status.reason) = (Some(RolloutDecision::InPlace), None);
+            in_part(status);
         }
-        Verdict::InPlace => (status.decision, status.reason) = (Some(RolloutDecision::InPlace), None),
         Verdict::NotInPlace { why } => {
             status.decision = Some(uncovered(policy));
             status.reason = Some(shortened(why.clone(), MAX_WORDS)).filter(|why| !why.is_empty());
@@ -49,6 +49,25 @@ pub(crate) fn set_verdict(
         }
         (None, _) => {}
     }
+}
+
+/// Of a rollout that updates machines in place: whether some were replaced. They are not back because the others are updated.
+pub(super) fn in_part(status: &mut MachineRolloutStatus) {
+    let is_in_place = status.decision == Some(RolloutDecision::InPlace);
+    if !is_in_place && !status.reason.as_deref().is_some_and(is_in_part) {
+        return;
+    }
+    let words = match replaced(status) {
+        0 => return,
+        1 => "1 machine was replaced".to_owned(),
+        several => format!("{several} machines were replaced"),
+    };
+    (status.decision, status.reason) = (Some(RolloutDecision::Replace), Some(format!("{words}{IN_PART}")));
+}
+
+/// Whether this is the reason of a rollout whose machines were replaced in part.
+pub(super) fn is_in_part(reason: &str) -> bool {
+    reason.ends_with(IN_PART)
 }
 
 fn set_answers(coverage: &Coverage, status: &mut MachineRolloutStatus) {

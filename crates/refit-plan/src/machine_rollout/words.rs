@@ -14,6 +14,9 @@ use crate::waiting::WaitingOn;
 /// How many reasons, or changes, a line has room for.
 const MAX_LISTED: usize = 3;
 
+/// How much of what an extension said is looked for where it may have been shortened.
+const MAX_COMPARED: usize = 128;
+
 /// Where a rollout of this status stands. Who paused it, or blocked it, is the first to be known.
 pub(super) fn state(observed: &Observed<'_>, status: &MachineRolloutStatus) -> RolloutState {
     let deployment = observed.deployment;
@@ -100,9 +103,14 @@ fn blocked(observed: &Observed<'_>) -> String {
     reasons(observed.waiting_on.iter().filter(|reason| reason.is_blocked())).unwrap_or(written)
 }
 
-/// The same, and what an extension said where the update of a machine that is named fails.
+/// The same, and what an extension said where the update of a machine that is named fails. The condition may have said it already.
 fn with_failure(words: String, status: &MachineRolloutStatus) -> String {
+    let is_said = |said: &str| {
+        let line = said.split_whitespace().collect::<Vec<_>>().join(" ");
+        words.contains(said) || words.contains(line.chars().take(MAX_COMPARED).collect::<String>().as_str())
+    };
     match status.failures.iter().find(|failure| words.contains(&failure.machine)) {
+        Some(failure) if is_said(&failure.message) => words,
         Some(failure) => format!("{words} ({})", failure.message),
         None => words,
     }

@@ -1,10 +1,15 @@
 //! Deletes Machines: exactly those that were seen, as they were seen. One that somebody has moved since is not ours to delete.
 
 use refit_api::cluster::{Machine, MachineSet};
+use refit_api::conditions::{Status, get};
+use refit_api::owners::controller_of;
+use refit_api::vocabulary::annotations::REMEDIATE_MACHINE;
+use refit_api::vocabulary::condition_types::HEALTH_CHECK_SUCCEEDED;
 use refit_api::vocabulary::{events, finalizers};
 
 use crate::effect::{Delete, Effect, Event, Target};
 use crate::fleet;
+use crate::machine_set::start_move::handover_of;
 use crate::ownership::{leaves_orphans, remove_finalizer};
 
 /// Deletes a Machine, and says so on the MachineSet. Nothing to do for one that is going already, or that never was in
@@ -14,11 +19,35 @@ pub fn delete(set: &MachineSet, machine: &Machine) -> Vec<Effect> {
     if fleet::is_deleting(machine) || !has_uid {
         return Vec::new();
     }
-    let message = format!("Deleted Machine {:?}", fleet::name(machine));
+    let why = why(set, machine).map(|why| format!(": {why}")).unwrap_or_default();
+    let message = format!("Deleted Machine {:?}{why}", fleet::name(machine));
     vec![
         Effect::Delete(Delete::as_seen(machine)),
         Effect::Emit(Event::normal(Target::of(set), events::SUCCESSFUL_DELETE, message)),
     ]
+}
+
+/// Why a Machine of the MachineSet is deleted, as far as the two of them tell it.
+pub(crate) fn why(set: &MachineSet, machine: &Machine) -> Option<String> {
+    let handover = handover_of(set);
+    let unhealthy = get(&machine.status.conditions, HEALTH_CHECK_SUCCEEDED)
+        .filter(|condition| Status::of(condition) == Status::False);
+    let references = set.metadata.owner_references.as_deref().unwrap_or_default();
+    if handover.is_scaffolding(fleet::name(machine)) {
+        return Some("it stood in while the others were updated".to_owned());
+    }
+    if fleet::has_annotation(machine, REMEDIATE_MACHINE) {
+        return Some(format!("somebody asked for another machine in its place, by {REMEDIATE_MACHINE}"));
+    }
+    if let Some(condition) = unhealthy {
+        return Some(format!("it is unhealthy: {}", condition.message));
+    }
+    // Without a MachineDeployment, the number of machines is all that there is to change.
+    let is_fewer = handover.scaled_down > 0 || controller_of(references).is_none();
+    is_fewer.then(|| match fleet::has_update_failed(machine) {
+        true => "fewer machines are wanted, and one whose update failed goes first".to_owned(),
+        false => "fewer machines are wanted".to_owned(),
+    })
 }
 
 /// What a MachineSet that is being deleted does: first its Machines go, or are set free where they are to stay, then
@@ -52,7 +81,10 @@ mod tests {
         let effects = delete(&set, &machine);
         let [Effect::Delete(deletion), Effect::Emit(event)] = &effects[..] else { panic!("{effects:?}") };
         assert_eq!(deletion.target.uid.as_deref(), Some("uid-m1"));
-        assert_eq!((event.reason, event.message.as_str()), ("SuccessfulDelete", "Deleted Machine \"m1\""));
+        assert_eq!(
+            (event.reason, event.message.as_str()),
+            ("SuccessfulDelete", "Deleted Machine \"m1\": fewer machines are wanted")
+        );
         machine.metadata.deletion_timestamp = machine.metadata.creation_timestamp.clone();
         assert_eq!(delete(&set, &machine), []);
         machine.metadata.deletion_timestamp = None;

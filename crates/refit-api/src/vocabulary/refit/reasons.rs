@@ -14,6 +14,10 @@ pub const INVALID_SPEC: &str = "InvalidSpec";
 pub const WRITE_REFUSED: &str = "WriteRefused";
 /// Updates wait for an extension that is not registered any more.
 pub const EXTENSION_GONE: &str = "ExtensionGone";
+/// A template that machines are to be made from does not exist.
+pub const TEMPLATE_MISSING: &str = "TemplateMissing";
+/// It cannot be decided how machines change, as an extension has not answered for a while.
+pub const EXTENSION_NOT_ANSWERING: &str = "ExtensionNotAnswering";
 /// There are more machines than wanted, and nothing says which of them may go.
 pub const TOO_MANY_MACHINES: &str = "TooManyMachines";
 /// Nothing is in the way.

@@ -26,7 +26,10 @@ use crate::reading::Read;
 use crate::waiting::WaitingOn;
 
 /// When to ask again after an extension gave no answer, or a template was not there.
-const RETRY: Duration = Duration::from_secs(15);
+pub(super) const RETRY: Duration = Duration::from_secs(15);
+
+/// How long an extension may keep silent before somebody has to look at it. Longer than a restart of it takes.
+const MAX_SILENCE: Duration = Duration::from_secs(60);
 
 /// What changes on a MachineSet while its machines move, and says nothing about them. Refit's own annotations are left out, too.
 const PASSING: [&str; 9] = [
@@ -110,6 +113,14 @@ impl Change<'_> {
     /// What follows from an answer and from what is on record. The key is there if extensions have answered.
     fn judge(&self, coverage: Coverage, key: Option<&ContentHash>, decision: &mut Decision) -> Judged {
         let before = Record::of(self.old, self.to);
+        if let (Coverage::Undecided { why }, Some(key)) = (&coverage, key)
+            && self.is_unanswered(key)
+            && !self.has_word()
+        {
+            let record = self.unanswered(why, before, decision);
+            return Judged { coverage, record: Some(record.encode()) };
+        }
+        let before = if key.is_some() { before.and_then(Record::answered) } else { before };
         let (coverage, record) = match (coverage, key) {
             (Coverage::Covered, _) => (Coverage::Covered, Some(Record::in_place(self.to))),
             (Coverage::Uncovered { why } | Coverage::Undecided { why }, Some(_)) if self.has_word() => {
@@ -123,6 +134,27 @@ impl Change<'_> {
             (coverage, _) => (coverage, before),
         };
         Judged { coverage, record: record.map(|record| record.encode()) }
+    }
+
+    /// Whether an extension did not answer, or cannot be asked. Without any of either nobody has asked: the process has just begun.
+    fn is_unanswered(&self, key: &ContentHash) -> bool {
+        match self.observed.answers.get(key) {
+            Some(Answered::Undecided { answers, undiscovered, .. }) => !answers.is_empty() || !undiscovered.is_empty(),
+            Some(Answered::Covered { .. } | Answered::Uncovered { .. }) | None => false,
+        }
+    }
+
+    /// An extension does not answer. When that lasts, somebody must do something. What others had left uncovered before does not
+    /// count any more.
+    fn unanswered(&self, why: &str, before: Option<Record>, decision: &mut Decision) -> Record {
+        let record = Record::unanswered(self.to, before, self.observed.now);
+        let since = record.unanswered_since.unwrap_or(self.observed.now);
+        let passed = Duration::try_from(self.observed.now.duration_since(since)).unwrap_or_default();
+        match MAX_SILENCE.checked_sub(passed).filter(|left| !left.is_zero()) {
+            Some(left) => decision.requeue(left),
+            None => decision.plan.waiting_on.push(WaitingOn::NotAnswering { why: why.to_owned() }),
+        }
+        record
     }
 
     /// Whether the user has said that for this rollout machines may be replaced.
@@ -147,7 +179,7 @@ impl Change<'_> {
         let since = match before.as_ref().map(|record| &record.decided) {
             Some(Decided::InPlace) => return (self.withdrawn(&why), before),
             Some(Decided::Uncovered(said)) if said.is_of(key, registered) => said.since,
-            Some(Decided::Uncovered(_)) | None => {
+            Some(Decided::Uncovered(_) | Decided::Unknown) | None => {
                 decision.requeue(self.wishes.replace_after);
                 let said = Uncovered::since(key, registered, now);
                 let since = said.since;

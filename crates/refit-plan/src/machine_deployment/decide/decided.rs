@@ -16,6 +16,9 @@ pub(super) struct Record {
     /// The MachineSet that they were to become machines of. For any other one nothing is decided.
     pub to: String,
     pub decided: Decided,
+    /// Since when an extension does not answer.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unanswered_since: Option<Timestamp>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -24,6 +27,8 @@ pub(super) enum Decided {
     InPlace,
     /// They did not.
     Uncovered(Uncovered),
+    /// Nothing yet.
+    Unknown,
 }
 
 /// Who has said since when that a change is not covered.
@@ -49,11 +54,27 @@ impl Record {
     }
 
     pub fn in_place(to: &str) -> Self {
-        Self { to: to.to_owned(), decided: Decided::InPlace }
+        Self::new(to, Decided::InPlace)
     }
 
     pub fn uncovered(to: &str, uncovered: Uncovered) -> Self {
-        Self { to: to.to_owned(), decided: Decided::Uncovered(uncovered) }
+        Self::new(to, Decided::Uncovered(uncovered))
+    }
+
+    /// An extension does not answer, now or since it began not to. Only what was decided in place outlasts that.
+    pub fn unanswered(to: &str, before: Option<Self>, now: Timestamp) -> Self {
+        let since = before.as_ref().and_then(|before| before.unanswered_since).unwrap_or_else(|| in_milliseconds(now));
+        let decided = before.filter(Self::is_in_place).map_or(Decided::Unknown, |before| before.decided);
+        Self { unanswered_since: Some(since), ..Self::new(to, decided) }
+    }
+
+    /// What is left of it when all have answered.
+    pub fn answered(self) -> Option<Self> {
+        (self.decided != Decided::Unknown).then_some(Self { unanswered_since: None, ..self })
+    }
+
+    fn new(to: &str, decided: Decided) -> Self {
+        Self { to: to.to_owned(), decided, unanswered_since: None }
     }
 
     pub fn encode(&self) -> String {
@@ -66,9 +87,9 @@ impl Record {
 }
 
 impl Uncovered {
-    /// From now on. Milliseconds are fine enough.
+    /// From now on.
     pub fn since(question: &ContentHash, extensions: &ContentHash, now: Timestamp) -> Self {
-        let since = Timestamp::from_millisecond(now.as_millisecond()).unwrap_or(now);
+        let since = in_milliseconds(now);
         Self { question: question.to_string(), extensions: extensions.to_string(), since }
     }
 
@@ -76,4 +97,9 @@ impl Uncovered {
     pub fn is_of(&self, question: &ContentHash, extensions: &ContentHash) -> bool {
         self.question == question.as_str() && self.extensions == extensions.as_str()
     }
+}
+
+/// As fine as a record has to be.
+fn in_milliseconds(now: Timestamp) -> Timestamp {
+    Timestamp::from_millisecond(now.as_millisecond()).unwrap_or(now)
 }

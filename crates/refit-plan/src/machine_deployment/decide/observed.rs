@@ -39,7 +39,7 @@ pub struct Observed<'a> {
     /// What its MachineSets wait for by their last decisions, and what the API server said to the last writes. For people only:
     /// nothing else follows from it.
     pub told: &'a [WaitingOn],
-    /// The MachineRollouts that the MachineDeployment owns. Nothing: the API server does not have the kind, and rollouts are not
+    /// The MachineRollouts that the MachineDeployment owns, and those that name it and that nobody owns. Nothing: the API server does not have the kind, and rollouts are not
     /// written down.
     pub rollouts: Option<&'a [&'a MachineRollout]>,
     /// Which extensions are registered for the namespace, and in which state: it changes when that does. The answers are

@@ -10,7 +10,7 @@ use refit_api::vocabulary::refit::condition_types::ROLLOUT_BLOCKED;
 
 use super::pass::Pass;
 use super::wishes::strategy;
-use super::{Decision, Observed};
+use super::{Decision, Observed, templates};
 use crate::effect::{Effect, Target};
 use crate::fleet;
 use crate::machine_deployment::Strategy;
@@ -93,26 +93,20 @@ fn status(
     decision: &mut Decision,
 ) -> Option<MachineDeploymentStatus> {
     let strategy = strategy(observed, observed.deployment.spec.replicas.unwrap_or_default());
+    let missing_templates: Vec<&str> = templates::missing(observed).map(|it| it.kind.as_str()).collect();
     let computed = status::status(status::Observed {
         deployment: observed.deployment,
         fleet,
         current: new.and_then(|set| set.metadata.uid.as_deref()),
         differences,
         max_unavailable: &strategy.map(Strategy::max_unavailable),
-        missing_templates: &missing_templates(observed),
+        missing_templates: &missing_templates,
         succeeded: false,
         now: observed.now,
     });
     let mut status = computed.map_err(|problem| decision.problems.push(problem.into())).ok()?;
     set(observed, &mut status, conditions::not_paused());
     Some(status)
-}
-
-/// The kinds of the templates that do not exist, bootstrap first.
-fn missing_templates<'a>(observed: &'a Observed<'_>) -> Vec<&'a str> {
-    let spec = &observed.deployment.spec.template.spec;
-    let references = spec.bootstrap.config_ref.iter().chain([&spec.infrastructure_ref]);
-    references.filter(|it| observed.template(it).is_missing()).map(|it| it.kind.as_str()).collect()
 }
 
 fn set(observed: &Observed<'_>, status: &mut MachineDeploymentStatus, condition: NewCondition) {

@@ -1,6 +1,7 @@
 //! Why nothing moves.
 
 use super::*;
+use crate::waiting::WaitingOn;
 
 #[track_caller]
 fn check(setup: &Setup, expected: &[&str]) {
@@ -78,4 +79,22 @@ fn a_machine_whose_extension_is_gone_takes_another_target() {
     let decided = plan(&setup.0);
     let old = decided.machine_sets.iter().find(|set| set.name == "ms1").expect("it must be planned");
     assert_eq!((old.replicas, old.handover.move_to.as_deref()), (0, Some("ms2")));
+}
+
+/// What is registered again ends that; what covers the change of the others is asked after it.
+#[test]
+fn an_extension_that_is_gone_is_told_first() {
+    let begun = || require(rolling(3, 0, 1)).new_set("ms2 1/1 available 0").machines("ms2", "m1?");
+    let withdrawn = Coverage::Withdrawn { why: "nobody covers it".to_owned() };
+    for setup in [
+        begun().uncovered("ms1 2/2").machines("ms1", "m2 m3"),
+        begun().old("ms1 2/2", withdrawn).machines("ms1", "m2 m3"),
+        begun().covered("ms1 2/2").machines("ms1", "m2% m3"),
+    ] {
+        let waiting = plan(&setup.0).waiting_on;
+        assert!(waiting.len() > 1 && matches!(waiting[0], WaitingOn::ExtensionGone { .. }), "{waiting:?}");
+        let silent = WaitingOn::NotAnswering { why: "another one does not answer".to_owned() };
+        let all: Vec<WaitingOn> = [silent].into_iter().chain(waiting).collect();
+        assert_eq!(crate::waiting::blocked(&all, |_| None).reason, "ExtensionGone");
+    }
 }

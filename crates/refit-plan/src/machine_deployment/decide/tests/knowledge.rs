@@ -175,3 +175,46 @@ fn a_pause_does_not_forget_that_it_was_decided_in_place() {
     world.now += 3_600;
     check_untouched(&mut world);
 }
+
+/// A wrong URL, or a wrong certificate: somebody must act. A restart of an extension is over sooner.
+#[test]
+fn an_extension_that_does_not_answer_for_a_minute_blocks_the_rollout() {
+    let silent = "waiting for an answer (can.update: connection refused)";
+    let waits = |world: &World| {
+        let condition = world.condition(ROLLOUT_BLOCKED);
+        assert!(condition.starts_with("False NotBlocked: ") && condition.contains(silent), "{condition}");
+    };
+    let blocked = format!(
+        "True ExtensionNotAnswering: {silent}; mend the extension, its URL or its certificate, or delete its ExtensionConfig"
+    );
+    for (after, expected) in [(Says::Yes, 0), (Says::No, 3)] {
+        let mut world = patient();
+        registers(&mut world, "silent", Says::Nothing);
+        world.new_template("v2");
+        check_untouched(&mut world);
+        waits(&world);
+        world.now += 59;
+        world.restart();
+        check_untouched(&mut world);
+        waits(&world);
+        world.now += 1;
+        check_untouched(&mut world);
+        assert_eq!(world.condition(ROLLOUT_BLOCKED), blocked);
+        // It answers for a moment, and the time begins anew.
+        registers(&mut world, "there", Says::No);
+        check_untouched(&mut world);
+        registers(&mut world, "silent again", Says::Nothing);
+        check_untouched(&mut world);
+        waits(&world);
+        registers(&mut world, "there again", after);
+        check_untouched_or_moved(&mut world);
+        world.now += 30;
+        world.settle();
+        assert_eq!((world.deleted.len(), world.condition(ROLLOUT_BLOCKED).as_str()), (expected, "False NotBlocked: "));
+    }
+}
+
+fn check_untouched_or_moved(world: &mut World) {
+    world.settle();
+    assert_eq!(world.deleted.len(), 0, "{:?}", world.waiting_on);
+}

@@ -1,6 +1,6 @@
 //! Every rollout is written down, before anything changes for it.
 
-use refit_api::rollout::{MachineRollout, RolloutDecision};
+use refit_api::rollout::{MachineRollout, RolloutDecision, RolloutState};
 use refit_api::vocabulary::refit::annotations::IN_PLACE;
 use serde_json::json;
 
@@ -100,4 +100,18 @@ fn a_server_without_the_kind_gets_none() {
     world.settle();
     assert!(rollouts(&world).is_empty());
     assert_eq!(world.events("RolloutStarted").len(), 1);
+}
+
+/// What it owns may stay, and nobody would write to it any more: `kubectl delete --cascade=orphan`.
+#[test]
+fn a_rollout_is_closed_before_its_machine_deployment_is_gone() {
+    let mut world = writing(Says::Nothing);
+    world.new_template("v2");
+    world.pass();
+    world.change(json!({ "metadata": { "deletionTimestamp": "1970-01-01T00:20:00Z" } }));
+    world.pass();
+    let rollout = world.store.list_typed::<MachineRollout>().remove(0);
+    assert_eq!(rollout.status.state, Some(RolloutState::Overtaken));
+    assert_eq!(rollout.status.message.as_deref(), Some("MachineDeployment md is being deleted"));
+    assert!(world.store.get("MachineDeployment", "md").is_some());
 }

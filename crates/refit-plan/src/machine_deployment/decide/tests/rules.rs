@@ -306,3 +306,41 @@ fn lost_managed_fields_are_made_up_for_before_anything_is_applied() {
     assert_eq!(writes(&decision.plan.effects)[0], format!("patch {name}"));
     assert!(!writes(&decision.plan.effects).iter().any(|write| write.starts_with("apply")));
 }
+
+/// Only the user can end that, and it is said once. What machines were made from may be gone, and nobody misses a template that no
+/// machine is to be made from.
+#[test]
+fn a_wanted_template_that_does_not_exist_blocks_the_rollout() {
+    let missing =
+        "True TemplateMissing: HostTemplate v2-host does not exist: create it, or name others in spec.template";
+    let cases: [(&str, bool, &str); 3] =
+        [("v2-host", true, missing), ("md-host", true, "False NotBlocked: "), ("md-host", false, "False NotBlocked: ")];
+    for (name, changes, expected) in cases {
+        let mut world = settled(2);
+        world.says = Says::Yes;
+        world.limits(0, 1);
+        world.settle();
+        world.templates.insert(name.to_owned(), Read::Missing);
+        if changes {
+            world.new_template("v2");
+        }
+        world.settle();
+        assert_eq!(world.condition(ROLLOUT_BLOCKED), expected, "{name}");
+        assert_eq!(world.deleted.len(), 0);
+        world.templates.clear();
+        world.settle();
+        assert_eq!(world.condition(ROLLOUT_BLOCKED), "False NotBlocked: ", "{name}");
+    }
+}
+
+/// More machines, and none can be made.
+#[test]
+fn a_missing_template_blocks_new_machines() {
+    let mut world = settled(2);
+    world.templates.insert("md-host".to_owned(), Read::Missing);
+    world.change(json!({ "spec": { "replicas": 3 } }));
+    world.pass();
+    let missing =
+        "True TemplateMissing: HostTemplate md-host does not exist: create it, or name others in spec.template";
+    assert_eq!(world.condition(ROLLOUT_BLOCKED), missing);
+}
