@@ -28,15 +28,24 @@ pub struct Controller {
     /// The namespace of that Lease
     #[arg(long, value_name = "NAME", default_value = "default")]
     lease_namespace: String,
+    /// Act on KubeadmControlPlanes and KubeadmConfigs, too. Stop Cluster API's own controllers of them before
+    #[arg(long)]
+    control_planes: bool,
 }
 
 impl Controller {
     /// Nothing is data here, so nothing goes to standard output.
     pub fn run(self) -> Result<(), Error> {
         log("info");
-        let Self { kubeconfig, health_addr, metrics_addr, leader_elect, lease_namespace } = self;
-        let options =
-            ControllerOptions { kubeconfig, health: health_addr, metrics: metrics_addr, leader_elect, lease_namespace };
+        let Self {
+            kubeconfig,
+            health_addr: health,
+            metrics_addr: metrics,
+            leader_elect,
+            lease_namespace,
+            control_planes,
+        } = self;
+        let options = ControllerOptions { kubeconfig, health, metrics, leader_elect, lease_namespace, control_planes };
         let say = |text: &str| drop(writeln!(std::io::stderr(), "refit: {text}"));
         runtime()?.block_on(run_controller(options, say)).map_err(Error::Controller)
     }

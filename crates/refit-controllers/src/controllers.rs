@@ -54,8 +54,9 @@ pub struct Options {
     pub extensions: Extensions,
     /// How workload clusters are reached.
     pub connector: Connector,
-    /// What control planes ask of their workload clusters, and how.
-    pub workload_access: WorkloadAccess,
+    /// What control planes ask of their workload clusters, and how. Nothing: KubeadmControlPlanes and KubeadmConfigs are another
+    /// controller's.
+    pub workload_access: Option<WorkloadAccess>,
     pub settings: Settings,
     pub clock: Clock,
     pub chance: Chance,
@@ -96,6 +97,11 @@ struct Running {
     machine_health_checks: (Arc<MachineHealthChecks>, Queue<ObjectKey>),
     extension_configs: (Arc<ExtensionConfigs>, Queue<ObjectKey>),
     machine_rollouts: (Arc<MachineRollouts>, Queue<ObjectKey>),
+    control_planes: Option<OfControlPlanes>,
+}
+
+/// The loops that make control planes, and the bootstrap data of their machines.
+struct OfControlPlanes {
     control_planes: (Arc<ControlPlanes>, Queue<ObjectKey>),
     kubeadm_configs: (Arc<KubeadmConfigs>, Queue<ObjectKey>),
 }
@@ -185,16 +191,15 @@ impl Liveness {
 }
 
 impl Running {
-    fn new(context: &Context, access: WorkloadAccess, grace_period: SignedDuration) -> Self {
+    fn new(context: &Context, access: Option<WorkloadAccess>, grace_period: SignedDuration) -> Self {
         let [clusters, deployments, sets, checks, configs, rollouts] =
             ["cluster", "machinedeployment", "machineset", "machinehealthcheck", "extensionconfig", "machinerollout"]
                 .map(|name| context.queue(name));
-        let [control_planes, kubeadm_configs] =
-            ["kubeadmcontrolplane", "kubeadmconfig"].map(|name| context.queue(name));
+        let [planes, kubeadm_configs] = ["kubeadmcontrolplane", "kubeadmconfig"].map(|name| context.queue(name));
         let waiting = Waiting {
             machine_deployments: deployments.clone(),
             machine_sets: sets.clone(),
-            kubeadm_control_planes: control_planes.clone(),
+            kubeadm_control_planes: planes.clone(),
         };
         let of = || context.clone();
         Self {
@@ -204,8 +209,10 @@ impl Running {
             machine_health_checks: (Arc::new(MachineHealthChecks::new(of(), &checks)), checks),
             extension_configs: (Arc::new(ExtensionConfigs::new(of(), &configs, waiting)), configs),
             machine_rollouts: (Arc::new(MachineRollouts::new(of(), &rollouts)), rollouts),
-            control_planes: (Arc::new(ControlPlanes::new(of(), access, grace_period, &control_planes)), control_planes),
-            kubeadm_configs: (Arc::new(KubeadmConfigs::new(of(), &kubeadm_configs)), kubeadm_configs),
+            control_planes: access.map(|access| OfControlPlanes {
+                control_planes: (Arc::new(ControlPlanes::new(of(), access, grace_period, &planes)), planes),
+                kubeadm_configs: (Arc::new(KubeadmConfigs::new(of(), &kubeadm_configs)), kubeadm_configs),
+            }),
         }
     }
 
@@ -213,7 +220,7 @@ impl Running {
         let (clusters, deployments, sets) = (&self.clusters.1, &self.machine_deployments.1, &self.machine_sets.1);
         let (checks, configs, rollouts) =
             (&self.machine_health_checks.1, &self.extension_configs.1, &self.machine_rollouts.1);
-        let of_kubeadm = [&self.control_planes.1, &self.kubeadm_configs.1];
+        let of_kubeadm = self.control_planes.iter().flat_map(|it| [&it.control_planes.1, &it.kubeadm_configs.1]);
         [clusters, deployments, sets, checks, configs, rollouts].into_iter().chain(of_kubeadm).cloned().collect()
     }
 
@@ -225,8 +232,10 @@ impl Running {
         spawn(&mut loops, cache, self.machine_health_checks);
         spawn(&mut loops, cache, self.extension_configs);
         spawn(&mut loops, cache, self.machine_rollouts);
-        spawn(&mut loops, cache, self.control_planes);
-        spawn(&mut loops, cache, self.kubeadm_configs);
+        if let Some(OfControlPlanes { control_planes, kubeadm_configs }) = self.control_planes {
+            spawn(&mut loops, cache, control_planes);
+            spawn(&mut loops, cache, kubeadm_configs);
+        }
         loops
     }
 }

@@ -37,6 +37,9 @@ pub struct ControllerOptions {
     pub leader_elect: bool,
     /// The namespace of the Lease.
     pub lease_namespace: String,
+    /// Whether KubeadmControlPlanes and KubeadmConfigs are this process's. Two controllers of one control plane would each count
+    /// its machines without the other.
+    pub control_planes: bool,
 }
 
 /// Why the controllers do not run.
@@ -59,14 +62,15 @@ pub enum ControllerError {
 
 /// Runs the controllers until SIGTERM or SIGINT, or until another process leads. `say` is told what happens.
 pub async fn run(options_: ControllerOptions, say: impl Fn(&str)) -> Result<(), ControllerError> {
-    let ControllerOptions { kubeconfig, health, metrics, leader_elect, lease_namespace } = options_;
+    let ControllerOptions { kubeconfig, health, metrics, leader_elect, lease_namespace, control_planes } = options_;
     let mut signals = Signals::new().map_err(ControllerError::Process)?;
     let client = connect(kubeconfig.as_deref()).await?;
     let (queues, hooks) = (QueueMetrics::default(), HookMetrics::default());
     let mut registry = Registry::default();
     queues.register(&mut registry);
     hooks.register(&mut registry);
-    let options = options(queues, hooks, by_port_forward(Arc::new(Timestamp::now)));
+    let etcd = control_planes.then(|| by_port_forward(Arc::new(Timestamp::now)));
+    let options = options(queues, hooks, etcd);
     let (clock, identity) = (options.clock, options.instance.clone());
     let mut candidate = leader_elect
         .then(|| Candidate::new(client.clone(), &lease_namespace, LEASE, identity, Timing::default(), clock));

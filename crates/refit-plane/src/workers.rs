@@ -116,7 +116,7 @@ impl Workers {
         for &example in examples {
             served.push(examples::start(example, &client, hosts.clone(), backend.folder()).await?);
         }
-        let options = options(QueueMetrics::default(), counters.hooks.clone(), etcd_connector());
+        let options = options(QueueMetrics::default(), counters.hooks.clone(), Some(etcd_connector()));
         let controllers = Controllers::start(backend.client_counted(&counters.controllers).await?, options);
         let controllers = Task::spawn(|ended| controllers.run(ended.wait()));
         Ok(Self { controllers, provider, examples: served, client, hosts })
@@ -140,12 +140,13 @@ impl Workers {
 }
 
 /// What controllers need to reach extensions and workload clusters over the network, with their etcd reached in this way.
-pub(crate) fn options(queues: QueueMetrics, hooks: HookMetrics, etcd: EtcdConnector) -> Options {
+/// Without a way to etcd, control planes are another controller's.
+pub(crate) fn options(queues: QueueMetrics, hooks: HookMetrics, etcd: Option<EtcdConnector>) -> Options {
     let (transport, chance) = (TlsTransport::new(ClientIdentity::none()).boxed(), Chance::from_system());
     Options {
         extensions: Extensions::new(HookClient::new(transport, hooks)),
         connector: by_kubeconfig(),
-        workload_access: workload_access(etcd),
+        workload_access: etcd.map(workload_access),
         settings: Settings::default(),
         clock: Clock::from_system(),
         instance: instance(&chance),

@@ -166,7 +166,7 @@ fn options(workload: Client, extension: Extension, workload_access: WorkloadAcce
     Options {
         extensions: Extensions::new(HookClient::new(transport(extension), HookMetrics::default())),
         connector,
-        workload_access,
+        workload_access: Some(workload_access),
         settings: Settings::default(),
         clock,
         chance: Chance::from_seed(1),

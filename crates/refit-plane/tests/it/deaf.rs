@@ -80,7 +80,7 @@ fn options() -> Options {
     Options {
         extensions: Extensions::new(HookClient::new(transport, HookMetrics::default())),
         connector: by_kubeconfig(),
-        workload_access: workload_access(etcd_connector()),
+        workload_access: Some(workload_access(etcd_connector())),
         settings: Settings::default(),
         clock: Clock::from_system(),
         chance: Chance::from_seed(1),
