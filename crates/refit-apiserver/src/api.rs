@@ -20,7 +20,6 @@ use http::StatusCode;
 use jiff::Timestamp;
 use serde_json::Value;
 
-use crate::definition;
 use crate::request::{Path, Request, ResourcePath, Verb};
 use crate::resource::{Catalog, Resource};
 use crate::status::Status;
@@ -31,6 +30,7 @@ pub use entropy::Entropy;
 pub(crate) use pages::Pages;
 pub(crate) use pretty::indented;
 
+use decide::off_the_threads_of_connections;
 use lifecycle::Attention;
 use turns::Turns;
 
@@ -106,7 +106,7 @@ impl Api {
             Path::Resource(path) => {
                 self.resource(request, path).await.unwrap_or_else(|status| Answer::refusal(&status))
             }
-            Path::Other(path) => self.page(request, path).unwrap_or_else(|| Answer::page_not_found(path)),
+            Path::Other(path) => self.page(request, path).await.unwrap_or_else(|| Answer::page_not_found(path)),
         };
         let answer = self.encode(request, answer).await;
         if request.query.is_true("pretty") { indented(answer) } else { answer }
@@ -158,7 +158,7 @@ impl Api {
         if let Some(catalog) = catalogs.read().unwrap_or_else(PoisonError::into_inner).get(cluster) {
             return catalog.clone();
         }
-        self.renew_catalog(cluster)
+        off_the_threads_of_connections(|| self.renew_catalog(cluster))
     }
 
     /// Reads the definitions of a logical cluster again.
@@ -176,13 +176,23 @@ impl Api {
         let _turn = turn.lock().unwrap_or_else(PoisonError::into_inner);
         let scope = Scope::resource(cluster.clone(), DEFINITIONS);
         let records = self.shared.store.list(&scope, None, None).map(|list| list.records).unwrap_or_default();
-        let definitions = records.iter().map(Record::value).filter(|definition| definition::is_established(definition));
-        let definitions: Vec<Arc<Value>> = definitions.collect();
         let catalogs = &self.shared.catalogs;
         let known = catalogs.read().unwrap_or_else(PoisonError::into_inner).get(cluster).cloned().unwrap_or_default();
-        let catalog = Arc::new(known.renewed(definitions.iter().map(|definition| &**definition)));
+        let catalog = Arc::new(known.renewed(&records));
         catalogs.write().unwrap_or_else(PoisonError::into_inner).insert(cluster.clone(), catalog.clone());
         catalog
+    }
+
+    /// Group, names and status of a stored definition.
+    fn summary(&self, definition: &Record) -> Arc<Value> {
+        let known = self.catalog(&Arc::from(definition.key().cluster())).summary(definition);
+        known.unwrap_or_else(|| off_the_threads_of_connections(|| definition.value()))
+    }
+
+    /// What the definitions of all logical clusters hold in memory, this one aside.
+    fn held_by_definitions_of_others(&self, cluster: &str) -> usize {
+        let catalogs = self.shared.catalogs.read().unwrap_or_else(PoisonError::into_inner);
+        catalogs.iter().filter(|(name, _)| ***name != *cluster).map(|(_, catalog)| catalog.held_bytes_without("")).sum()
     }
 
     /// Where the objects of all clusters are.

@@ -74,16 +74,34 @@ fn within(parsed: Parsed, budget: &Budget) -> Result<Parsed, String> {
 /// The last of two fields of the same name counts.
 fn yaml(body: &[u8]) -> Result<Parsed, String> {
     let text = std::str::from_utf8(body).map_err(|_| "yaml: invalid leading UTF-8 octet".to_owned())?;
-    let parsed: Result<Value, String> = serde_saphyr::from_str(text).map_err(|error| error.to_string());
+    let parsed: Result<Value, _> =
+        serde_saphyr::from_str_with_options(text, serde_saphyr::options! { budget: yaml_budget() });
     let error = match parsed {
         Ok(value) => return Ok(Parsed { value, duplicates: Vec::new(), repeated: Vec::new() }),
-        Err(error) => error,
+        Err(error) => said(&error.to_string()),
     };
     let first = error.lines().next().unwrap_or_default().trim_start_matches("error: ");
     let Some(repeated) = repetition(first) else { return Err(format!("yaml: {first}")) };
-    let lenient = serde_saphyr::options! { duplicate_keys: DuplicateKeyPolicy::LastWins };
+    let lenient = serde_saphyr::options! {
+        duplicate_keys: DuplicateKeyPolicy::LastWins,
+        budget: yaml_budget(),
+    };
     let value = serde_saphyr::from_str_with_options(text, lenient).map_err(|_| format!("yaml: {first}"))?;
     Ok(Parsed { value, duplicates: Vec::new(), repeated: vec![repeated] })
+}
+
+/// The parser's own bounds, with ours for how deep a value may nest.
+fn yaml_budget() -> Option<serde_saphyr::Budget> {
+    serde_saphyr::budget! { max_depth: budget::MAX_YAML_DEPTH }
+}
+
+/// An error in words. The parser names its bounds as its code does.
+fn said(error: &str) -> String {
+    let Some((_, breach)) = error.split_once("budget breached: ") else { return error.to_owned() };
+    match breach.starts_with("Depth") {
+        true => format!("exceeded max depth of {}", budget::MAX_YAML_DEPTH),
+        false => "the document has too many nodes, aliases or anchors to be read; send it as JSON".to_owned(),
+    }
 }
 
 /// The sentence about a field that is there twice, from the parser's: `line 5 column 3: duplicate mapping key: size, …`.

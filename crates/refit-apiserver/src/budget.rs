@@ -21,6 +21,10 @@ pub const MAX_BODY_BYTES: usize = 3 * 1024 * 1024;
 /// of at most 8 KiB each, in builds without optimization, are half of that.
 pub const MAX_DEPTH: usize = 120;
 
+/// How deep YAML may nest. Its parser takes several frames a level, together more than 16 KiB in builds without optimization:
+/// 120 levels overflow a stack of two megabytes.
+pub const MAX_YAML_DEPTH: usize = 64;
+
 /// What the values of one decision take up in memory, added up: 256 MiB.
 ///
 /// A body of 3 MiB that holds nothing but `1,` has a million and a half numbers of 32 bytes: 48 MiB. A patch holds the
@@ -43,6 +47,32 @@ const SMALL_BYTES: u64 = 16 * 1024 * 1024;
 
 /// The largest object that is stored, as text, with the `managedFields` that the server adds: four bodies.
 pub const MAX_OBJECT_BYTES: usize = 4 * MAX_BODY_BYTES;
+
+/// The largest definition, as text: what etcd takes of one object, which is what kube-apiserver stores at most. The largest one
+/// of Cluster API has about 0.5 MiB with all of its descriptions.
+pub const MAX_DEFINITION_BYTES: usize = 3 * 512 * 1024;
+
+/// What an object in a definition takes up at most in what is made of it: a node of a schema has half a kilobyte, and its place in
+/// the three trees that know it (validation, and the owners of fields in the object and in its status) 40 bytes each. The
+/// rest is for the nodes of those maps, which may be half empty.
+pub const SCHEMA_NODE_BYTES: usize = 1024;
+
+/// What a byte of a rule in CEL takes up when it is compiled: the shortest expression, `1,` in a list, becomes a node of
+/// 120 bytes.
+pub const EXPRESSION_BYTES_PER_BYTE: usize = 64;
+
+/// What one definition may hold in memory: 32 MiB, which are thirty thousand nodes. The largest one of Cluster API has about six
+/// hundred in each of its versions.
+pub const DEFINITION_HELD_BYTES: usize = 32 * 1024 * 1024;
+
+/// What all definitions of a logical cluster may hold: 256 MiB. All of Cluster API's come to less than 10 MiB.
+pub const CLUSTER_DEFINITIONS_BYTES: usize = 256 * 1024 * 1024;
+
+/// What the definitions of all logical clusters may hold together: four times as much.
+pub const ALL_DEFINITIONS_BYTES: usize = 4 * CLUSTER_DEFINITIONS_BYTES;
+
+/// Of that, what those of logical clusters may hold: three quarters. The rest is for those of the server's own cluster.
+pub const DEFINITIONS_BYTES_OF_OTHERS: usize = ALL_DEFINITIONS_BYTES / 4 * 3;
 
 /// Of this many steps one looks at the clock, which costs as much as a few steps.
 const STEPS_PER_LOOK: u64 = 4_096;

@@ -4,6 +4,7 @@
 
 mod conditions;
 mod defaults;
+mod held;
 mod names;
 mod schema;
 mod spec;
@@ -22,6 +23,7 @@ use crate::metadata::{finalizers, metadata_mut};
 use crate::resource::Resource;
 
 pub use conditions::{is_true, set_condition};
+pub use held::held_bytes;
 pub use names::accept_names;
 
 /// Keeps a deleted definition until its objects are gone.

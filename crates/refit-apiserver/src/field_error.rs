@@ -8,8 +8,10 @@ use std::fmt;
 use refit_api::admission::{FieldError as Violation, Problem};
 use serde_json::{Value, json};
 
-pub use collect::{FieldErrors, MAX_ERRORS, REFUSAL_BYTES};
+pub(crate) use collect::MORE;
+pub use collect::{FieldErrors, MAX_ERRORS, MAX_ERRORS_BYTES, REFUSAL_BYTES};
 pub use quoted::Quoted;
+pub(crate) use quoted::cut;
 
 /// One thing that is wrong with one field. Its texts are cut where they are too long.
 #[derive(Debug, Clone, PartialEq)]
@@ -40,7 +42,7 @@ pub enum ErrorKind {
 
 impl FieldError {
     pub fn new(kind: ErrorKind, field: impl Into<String>, value: Option<Quoted>, detail: impl Into<String>) -> Self {
-        Self { field: quoted::cut(field.into()), kind, value, detail: quoted::cut(detail.into()) }
+        Self { field: cut(field.into()), kind, value, detail: cut(detail.into()) }
     }
 
     pub fn invalid(field: impl Into<String>, value: impl Into<Quoted>, detail: impl Into<String>) -> Self {

@@ -6,11 +6,14 @@
 mod components;
 mod paths;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::LazyLock;
 
 use bytes::Bytes;
+use serde::Serialize;
 use serde_json::{Map, Value, json};
+
+use components::Part;
 
 use crate::digest;
 use crate::resource::{Catalog, Resource, built_in};
@@ -28,6 +31,20 @@ pub const V2_PROTOBUF: &str = "proto-openapi.spec.v2";
 pub struct Document {
     pub text: Bytes,
     pub hash: String,
+}
+
+/// A document on its way to text. What definitions say is not copied.
+#[derive(Serialize)]
+struct Text<'a> {
+    components: Components<'a>,
+    info: Value,
+    openapi: &'static str,
+    paths: Map<String, Value>,
+}
+
+#[derive(Serialize)]
+struct Components<'a> {
+    schemas: BTreeMap<String, Part<'a>>,
 }
 
 /// Part of every hash: another build may describe the same resources otherwise.
@@ -64,14 +81,15 @@ pub fn document<'a>(
     if resources.is_empty() {
         return None;
     }
-    let paths: Map<String, Value> = resources.iter().flat_map(|resource| paths::of(resource)).collect();
-    let document = json!({
-        "openapi": "3.0.0",
-        "info": {"title": "refit", "version": env!("CARGO_PKG_VERSION")},
-        "paths": paths,
-        "components": {"schemas": components::of(&resources, definitions)},
-    });
-    Some(Document { text: document.to_string().into(), hash: hash(catalog, group, version) })
+    let definitions: Vec<&Value> = definitions.into_iter().collect();
+    let text = Text {
+        components: Components { schemas: components::of(&resources, &definitions) },
+        info: json!({"title": "refit", "version": env!("CARGO_PKG_VERSION")}),
+        openapi: "3.0.0",
+        paths: resources.iter().flat_map(|resource| paths::of(resource)).collect(),
+    };
+    let text = serde_json::to_vec(&text).expect("JSON must encode");
+    Some(Document { text: text.into(), hash: hash(catalog, group, version) })
 }
 
 /// A document in the older form, with its content type. kubectl wants one before it reads a `List`, in Protobuf, and leaves
@@ -104,8 +122,13 @@ fn of<'a>(catalog: &'a Catalog, group: &'a str, version: &'a str) -> impl Iterat
     catalog.iter().map(|resource| &**resource).filter(move |found| found.group == group && found.version == version)
 }
 
+/// Whether there is a document of this group and version.
+pub fn is_served(catalog: &Catalog, group: &str, version: &str) -> bool {
+    of(catalog, group, version).next().is_some()
+}
+
 /// What the document is made from in short: it changes when a definition is written.
-fn hash(catalog: &Catalog, group: &str, version: &str) -> String {
+pub fn hash(catalog: &Catalog, group: &str, version: &str) -> String {
     let resources = of(catalog, group, version).map(|resource| format!(" {}@{}", resource.plural, resource.since));
     digest::hex([BUILD.clone()].into_iter().chain(resources).collect::<String>().as_bytes())
 }

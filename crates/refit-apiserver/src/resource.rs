@@ -6,7 +6,7 @@ pub mod custom;
 pub mod event;
 mod meta;
 
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
 use crate::apply::{self, Endpoint, FieldSet};
 use crate::schema::{Rules, Schema};
@@ -84,6 +84,9 @@ pub struct Endpoints {
     finalize: Option<Endpoint>,
 }
 
+/// The schema of metadata, as those see it who may own its fields.
+static OBJECT_META: LazyLock<Schema> = LazyLock::new(|| apply::object_meta(built_in::definitions()));
+
 impl Endpoints {
     /// Those of a resource in one version.
     fn new(schema: &Schema, api_version: &str, kind: &str, has_status: bool, origin: Origin) -> Self {
@@ -91,8 +94,9 @@ impl Endpoints {
             Origin::Custom => Endpoint::status_reset(),
             Origin::BuiltIn => FieldSet::of_fields(&[&["spec"]]),
         };
+        let schema = apply::graft(schema, &OBJECT_META);
         let endpoint = |subresource: &str, reset| Endpoint {
-            schema: apply::graft(schema, &apply::object_meta(built_in::definitions())),
+            schema: schema.clone(),
             api_version: api_version.to_owned(),
             kind: kind.to_owned(),
             subresource: subresource.to_owned(),

@@ -13,6 +13,7 @@ mod rules;
 mod validate;
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use serde_json::Value;
 
@@ -23,7 +24,10 @@ pub use prune::prune;
 pub use rules::{RuleError, Rules};
 pub use validate::validate;
 
-/// One node of a structural schema.
+/// One node of a structural schema. Cloning it shares what is below.
+///
+/// A kind has several trees that differ in their metadata only, and most leaves of a tree say the same. Titles and
+/// descriptions are not in it: nothing here looks at them.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Schema {
     /// The JSON type. `None` accepts any, as `x-kubernetes-int-or-string` and unknown fields that are kept do.
@@ -31,14 +35,12 @@ pub struct Schema {
     /// As in `v1.ObjectMeta`, where the schema has a name; built-in kinds only.
     pub go_type: Option<String>,
     pub format: Option<String>,
-    pub title: Option<String>,
-    pub description: Option<String>,
     /// Whether null is a value; otherwise it is dropped before anything else looks.
     pub nullable: bool,
     pub default: Option<Value>,
-    pub properties: BTreeMap<String, Schema>,
+    pub properties: BTreeMap<String, Arc<Schema>>,
     pub additional: Additional,
-    pub items: Option<Box<Schema>>,
+    pub items: Option<Arc<Schema>>,
     pub required: Vec<String>,
     pub list: ListType,
     pub map: MapType,
@@ -78,7 +80,7 @@ pub enum Additional {
     /// `additionalProperties: true`.
     Anything,
     /// Every other value follows this schema.
-    Values(Box<Schema>),
+    Values(Arc<Schema>),
 }
 
 /// `x-kubernetes-list-type`.
@@ -155,10 +157,16 @@ pub struct PatchStrategy {
 impl Schema {
     /// The schema of a map's member: a named property, or what all other members follow.
     pub fn member(&self, name: &str) -> Option<&Schema> {
-        self.properties.get(name).or(match &self.additional {
+        self.properties.get(name).map(|named| &**named).or(match &self.additional {
             Additional::Values(values) => Some(values),
             Additional::Unspecified | Additional::Forbidden | Additional::Anything => None,
         })
+    }
+
+    /// Whether there is no other node below.
+    fn is_leaf(&self) -> bool {
+        let is_open = matches!(self.additional, Additional::Values(_));
+        self.properties.is_empty() && self.items.is_none() && !is_open && self.combined == Combined::default()
     }
 
     /// Whether a member that has no schema of its own is kept as it is.

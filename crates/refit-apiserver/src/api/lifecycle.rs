@@ -16,12 +16,14 @@ use http::{HeaderMap, HeaderValue, Method, header};
 use serde_json::{Value, json};
 use tokio::time::{Duration, sleep};
 
+use super::decide::off_the_threads_of_connections;
 use super::write::{MAX_ATTEMPTS, Refused};
 use super::{Api, Request};
+use crate::budget::PIECE_BYTES;
 use crate::request::{Path, Query, User};
 use crate::resource::Resource;
 use crate::status::Status;
-use crate::store::{Key, Write, WriteError};
+use crate::store::{Key, Record, Write, WriteError};
 use crate::write::delete::DeleteOptions;
 use crate::write::is_let_go;
 use follow::{Ended, Follower};
@@ -145,16 +147,10 @@ impl Api {
     async fn amend(&self, key: &Key, change: impl Fn(&mut Value)) -> Result<(), Status> {
         for _ in 0..MAX_ATTEMPTS {
             let Some(live) = self.shared.store.get(key) else { return Ok(()) };
-            let before = live.value();
-            let mut object = (*before).clone();
-            change(&mut object);
-            if object == *before {
-                return Ok(());
-            }
-            let write = match is_let_go(&object) {
-                true => Write::delete(key.clone(), live.revision()),
-                false => Write::replace(key.clone(), live.revision(), object),
-            };
+            let amended = || amended(&live, &change);
+            let is_large = live.json().len() > PIECE_BYTES;
+            let write = if is_large { off_the_threads_of_connections(amended) } else { amended() };
+            let Some(write) = write else { return Ok(()) };
             match self.commit(write, None).await {
                 Ok(_) => return Ok(()),
                 Err(Refused::Taken(_)) => {}
@@ -173,6 +169,21 @@ impl Api {
         });
         failures.count().await == 0
     }
+}
+
+/// The write of what a change makes of an object; `None` where it stays as it is.
+fn amended(live: &Record, change: &impl Fn(&mut Value)) -> Option<Write> {
+    let before = live.value();
+    let mut object = (*before).clone();
+    change(&mut object);
+    if object == *before {
+        return None;
+    }
+    let key = live.key().clone();
+    Some(match is_let_go(&object) {
+        true => Write::delete(key, live.revision()),
+        false => Write::replace(key, live.revision(), object),
+    })
 }
 
 fn namespace_request(cluster: &Arc<str>, name: &str) -> Request {

@@ -20,16 +20,59 @@ use crate::store::{Record, Scope};
 #[derive(Debug, Default)]
 pub(crate) struct Pages {
     discovery: OnceLock<Discovery>,
-    /// By group and version.
-    openapi: Mutex<BTreeMap<(String, String), Arc<Document>>>,
+    /// By group and version. Who asks for one that somebody else makes waits for that one only.
+    openapi: Mutex<BTreeMap<GroupVersion, Arc<Entry>>>,
+}
+
+/// A group and one of its versions.
+type GroupVersion = (String, String);
+/// A document; none, where nothing is served in that version.
+type Entry = OnceLock<Option<Arc<Document>>>;
+
+impl Pages {
+    /// What is still true of another catalog.
+    pub(crate) fn still_true(&self, catalog: &Catalog) -> Self {
+        let known = self.openapi.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_true = |((group, version), entry): &(&GroupVersion, &Arc<Entry>)| {
+            let document = entry.get().and_then(Option::as_ref);
+            document.is_some_and(|document| document.hash == openapi::hash(catalog, group, version))
+        };
+        let kept = known.iter().filter(is_true).map(|(key, entry)| (key.clone(), entry.clone())).collect();
+        Self { discovery: OnceLock::new(), openapi: Mutex::new(kept) }
+    }
+
+    /// A document, where it was made already.
+    fn known(&self, group: &str, version: &str) -> Option<Arc<Document>> {
+        let documents = self.openapi.lock().unwrap_or_else(PoisonError::into_inner);
+        documents.get(&(group.to_owned(), version.to_owned()))?.get()?.clone()
+    }
+
+    /// Of what is served only: nobody shall fill memory with names.
+    fn entry(&self, group: &str, version: &str) -> Arc<Entry> {
+        let mut documents = self.openapi.lock().unwrap_or_else(PoisonError::into_inner);
+        documents.entry((group.to_owned(), version.to_owned())).or_default().clone()
+    }
 }
 
 const AGGREGATED: Form<'_> = Form { group: "apidiscovery.k8s.io", version: "v2", kind: "APIGroupDiscoveryList" };
 
 impl Api {
     /// A page of the logical cluster, or `None` where there is none at this path.
-    pub(super) fn page(&self, request: &Request, path: &str) -> Option<Answer> {
-        let page = self.find_page(request, path.trim_end_matches('/'))?;
+    ///
+    /// It is made from all that is served: of large definitions, that takes a while. So what is not made yet is made where
+    /// nobody else waits for it.
+    pub(super) async fn page(&self, request: &Request, path: &str) -> Option<Answer> {
+        let path = path.trim_end_matches('/');
+        let is_made = || {
+            let pages = &self.catalog(&request.cluster).pages;
+            let document = openapi::parse_path(path).map(|(group, version)| pages.known(group, version).is_some());
+            document.unwrap_or_else(|| pages.discovery.get().is_some_and(|discovery| discovery.plain(path).is_some()))
+        };
+        let page = if is_made() {
+            self.find_page(request, path)?
+        } else {
+            self.aside(&request.user, || self.find_page(request, path)).await?
+        };
         let is_read = matches!(request.method, Method::GET | Method::HEAD);
         let page = if is_read { page } else { Err(not_allowed()) };
         Some(page.unwrap_or_else(|status| Answer::refusal(&status)))
@@ -58,18 +101,19 @@ impl Api {
     }
 
     fn openapi(&self, request: &Request, catalog: &Catalog, group: &str, version: &str) -> Option<Arc<Document>> {
-        let key = (group.to_owned(), version.to_owned());
-        let mut documents = catalog.pages.openapi.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(document) = documents.get(&key) {
-            return Some(document.clone());
+        if !openapi::is_served(catalog, group, version) {
+            return None;
         }
-        let scope = Scope::resource(request.cluster.clone(), DEFINITIONS);
-        let records = self.shared.store.list(&scope, None, None).map(|list| list.records).unwrap_or_default();
-        let definitions: Vec<Arc<Value>> = records.iter().map(Record::value).collect();
-        let definitions = definitions.iter().map(|definition| &**definition);
-        let document = Arc::new(openapi::document(catalog, definitions, group, version)?);
-        documents.insert(key, document.clone());
-        Some(document)
+        let make = || {
+            let scope = Scope::resource(request.cluster.clone(), DEFINITIONS);
+            let records = self.shared.store.list(&scope, None, None).map(|list| list.records).unwrap_or_default();
+            let is_of_group =
+                |record: &&Record| record.key().name().split_once('.').is_some_and(|name| name.1 == group);
+            let definitions: Vec<Arc<Value>> = records.iter().filter(is_of_group).map(Record::value).collect();
+            let definitions = definitions.iter().map(|definition| &**definition);
+            openapi::document(catalog, definitions, group, version).map(Arc::new)
+        };
+        catalog.pages.entry(group, version).get_or_init(make).clone()
     }
 }
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use http::StatusCode;
 use serde_json::Value;
 
-use super::decide::{off_the_threads_of_connections, sized};
+use super::decide::off_the_threads_of_connections;
 use super::{Answer, Api, Call, DEFINITIONS};
 use crate::body::media_type;
 use crate::budget::Budget;
@@ -47,7 +47,7 @@ impl Api {
         let is_generated = text(&decoded.object, "name").is_empty();
         for _ in 0..MAX_NAMES {
             let outcome = self.decide(call, |budget| {
-                sized(create(&self.scene(call, options, &fresh, budget), decoded.clone())?, budget)
+                self.sized(call, create(&self.scene(call, options, &fresh, budget), decoded.clone())?, budget)
             });
             let outcome = outcome.await?;
             match self.store_new(call, options, outcome).await {
@@ -101,7 +101,7 @@ impl Api {
             let outcome = self.decide(call, |budget| {
                 // What is there is walked over several times.
                 budget.take_steps(bytes / 2)?;
-                sized(decide(value.as_deref(), budget)?, budget)
+                self.sized(call, decide(value.as_deref(), budget)?, budget)
             });
             let outcome = outcome.await?;
             let stored = match &live {
@@ -184,6 +184,7 @@ impl Api {
     pub(super) fn to_stored(&self, call: &Call<'_>, mut object: Value) -> Value {
         if definition::is_definition(call.resource) {
             self.accept_names(&call.request.cluster, &mut object);
+            return off_the_threads_of_connections(|| view::to_stored(call.resource, object));
         }
         view::to_stored(call.resource, object)
     }
@@ -193,7 +194,7 @@ impl Api {
         let scope = Scope::resource(cluster.clone(), DEFINITIONS);
         let records = self.shared.store.list(&scope, None, None).map(|list| list.records).unwrap_or_default();
         let others = records.iter().filter(|record| record.key().name() != text(object, "name"));
-        let others: Vec<Arc<Value>> = others.map(Record::value).collect();
+        let others: Vec<Arc<Value>> = others.map(|record| self.summary(record)).collect();
         definition::accept_names(object, others.iter().map(|other| &**other), self.now());
     }
 

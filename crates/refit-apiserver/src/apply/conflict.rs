@@ -6,6 +6,7 @@ use std::fmt;
 use http::StatusCode;
 use serde_json::{Value, json};
 
+use crate::field_error::{MAX_ERRORS, MAX_ERRORS_BYTES, MORE, cut};
 use crate::status::Status;
 
 use super::field_set::FieldSet;
@@ -16,45 +17,77 @@ use super::path::FieldPath;
 #[derive(Debug, Clone, PartialEq)]
 pub struct Conflicts(pub BTreeMap<Owner, FieldSet>);
 
-impl Conflicts {
+/// What a refusal names of all conflicts, within the bounds of every refusal.
+struct Named<'a> {
     /// The owners in Kubernetes' order, each with its paths as text.
-    fn listed(&self) -> Vec<(&Owner, Vec<String>)> {
+    owners: Vec<(&'a Owner, Vec<String>)>,
+    /// How many fields are in conflict.
+    count: usize,
+    has_more: bool,
+}
+
+impl Conflicts {
+    fn named(&self) -> Named<'_> {
         let mut owners: Vec<(&Owner, &FieldSet)> = self.0.iter().collect();
         owners.sort_by_cached_key(|(owner, _)| owner.sort_key());
-        let paths = |set: &FieldSet| {
-            let mut paths = Vec::new();
-            set.for_each(&mut |path| paths.push(FieldPath(path).to_string()));
-            paths
-        };
-        owners.into_iter().map(|(owner, set)| (owner, paths(set))).collect()
+        let mut named = Named { owners: Vec::new(), count: 0, has_more: false };
+        let (mut errors, mut bytes) = (0, 0);
+        for (owner, set) in owners {
+            let (described, mut paths) = (owner.described().len(), Vec::new());
+            set.for_each(&mut |path| {
+                named.count += 1;
+                if named.has_more {
+                    return;
+                }
+                let path = cut(FieldPath(path).to_string());
+                errors += 1;
+                bytes += path.len() + described;
+                named.has_more = errors > MAX_ERRORS || bytes > MAX_ERRORS_BYTES;
+                if !named.has_more {
+                    paths.push(path);
+                }
+            });
+            if !paths.is_empty() {
+                named.owners.push((owner, paths));
+            }
+        }
+        named
     }
 
     /// The refusal that a client sees.
     pub fn status(&self) -> Status {
+        let named = self.named();
+        let cause =
+            |message: &str, path: &str| json!({"reason": "FieldManagerConflict", "message": message, "field": path});
         let mut causes = Vec::new();
-        for (owner, paths) in self.listed() {
+        for (owner, paths) in &named.owners {
             let message = format!("conflict with {}", owner.described());
-            let cause = |path: String| json!({"reason": "FieldManagerConflict", "message": message, "field": path});
-            causes.extend(paths.into_iter().map(cause));
+            causes.extend(paths.iter().map(|path| cause(&message, path)));
         }
-        Status::new(StatusCode::CONFLICT, Some("Conflict"), self.to_string()).with("causes", Value::Array(causes))
+        causes.extend(named.has_more.then(|| cause(MORE, "<nil>")));
+        Status::new(StatusCode::CONFLICT, Some("Conflict"), named.to_string()).with("causes", Value::Array(causes))
     }
 }
 
 impl fmt::Display for Conflicts {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let listed = self.listed();
-        let count: usize = listed.iter().map(|(_, paths)| paths.len()).sum();
-        if let [(owner, paths)] = listed.as_slice()
+        self.named().fmt(f)
+    }
+}
+
+impl fmt::Display for Named<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let ([(owner, paths)], 1) = (self.owners.as_slice(), self.count)
             && let [path] = paths.as_slice()
         {
             return write!(f, "Apply failed with 1 conflict: conflict with {}: {path}", owner.described());
         }
         let mut lines = Vec::new();
-        for (owner, paths) in &listed {
+        for (owner, paths) in &self.owners {
             lines.push(format!("conflicts with {}:", owner.described()));
             lines.extend(paths.iter().map(|path| format!("- {path}")));
         }
-        write!(f, "Apply failed with {count} conflicts: {}", lines.join("\n"))
+        lines.extend(self.has_more.then(|| format!("- {MORE}")));
+        write!(f, "Apply failed with {} conflicts: {}", self.count, lines.join("\n"))
     }
 }

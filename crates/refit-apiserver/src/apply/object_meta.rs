@@ -1,5 +1,7 @@
 //! The schema of metadata, which CustomResourceDefinitions do not spell out.
 
+use std::sync::Arc;
+
 use crate::schema::{Additional, Definitions, Kind, Schema, parse};
 
 const OBJECT_META: &str = "io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta";
@@ -13,31 +15,39 @@ pub fn object_meta(definitions: &Definitions) -> Schema {
 
 /// A custom resource's schema with apiVersion, kind and metadata in it, and in the objects embedded in it.
 pub fn graft(schema: &Schema, object_meta: &Schema) -> Schema {
-    let mut schema = schema.clone();
-    graft_embedded(&mut schema, object_meta);
-    add_object_fields(&mut schema, object_meta);
+    let object_meta = Arc::new(object_meta.clone());
+    let mut schema = grafted(schema, &object_meta).unwrap_or_else(|| schema.clone());
+    add_object_fields(&mut schema, &object_meta);
     schema
 }
 
-fn graft_embedded(schema: &mut Schema, object_meta: &Schema) {
-    for property in schema.properties.values_mut() {
-        graft_embedded(property, object_meta);
+/// A schema with the fields of every object in those that are embedded in it. `None` where there are none: then all of
+/// it can be shared.
+fn grafted(schema: &Schema, object_meta: &Arc<Schema>) -> Option<Schema> {
+    let mut changed: Option<Schema> = None;
+    for (name, property) in &schema.properties {
+        if let Some(property) = grafted(property, object_meta) {
+            changed.get_or_insert_with(|| schema.clone()).properties.insert(name.clone(), Arc::new(property));
+        }
     }
-    if let Some(items) = &mut schema.items {
-        graft_embedded(items, object_meta);
+    if let Some(items) = schema.items.as_deref().and_then(|items| grafted(items, object_meta)) {
+        changed.get_or_insert_with(|| schema.clone()).items = Some(Arc::new(items));
     }
-    if let Additional::Values(values) = &mut schema.additional {
-        graft_embedded(values, object_meta);
+    if let Additional::Values(values) = &schema.additional
+        && let Some(values) = grafted(values, object_meta)
+    {
+        changed.get_or_insert_with(|| schema.clone()).additional = Additional::Values(Arc::new(values));
     }
     if schema.embedded_resource {
-        add_object_fields(schema, object_meta);
+        add_object_fields(changed.get_or_insert_with(|| schema.clone()), object_meta);
     }
+    changed
 }
 
-fn add_object_fields(schema: &mut Schema, object_meta: &Schema) {
-    let string = || Schema { kind: Some(Kind::String), ..Schema::default() };
-    schema.properties.insert("apiVersion".to_owned(), string());
-    schema.properties.insert("kind".to_owned(), string());
+fn add_object_fields(schema: &mut Schema, object_meta: &Arc<Schema>) {
+    let string = Arc::new(Schema { kind: Some(Kind::String), ..Schema::default() });
+    schema.properties.insert("apiVersion".to_owned(), string.clone());
+    schema.properties.insert("kind".to_owned(), string);
     schema.properties.insert("metadata".to_owned(), object_meta.clone());
 }
 
@@ -45,8 +55,8 @@ fn close(schema: &mut Schema) {
     if !schema.properties.is_empty() && schema.additional == Additional::Unspecified {
         schema.additional = Additional::Forbidden;
     }
-    schema.properties.values_mut().for_each(close);
+    schema.properties.values_mut().for_each(|property| close(Arc::make_mut(property)));
     if let Some(items) = &mut schema.items {
-        close(items);
+        close(Arc::make_mut(items));
     }
 }

@@ -1,5 +1,7 @@
 //! Ownership seen through `/scale`: of an object's many fields, the one that says how many replicas there are.
 
+use std::sync::Arc;
+
 use serde_json::{Value, json};
 
 use crate::schema::{Definitions, Schema, parse};
@@ -28,7 +30,7 @@ pub fn schema(object_meta: &Schema) -> Schema {
         },
     });
     let mut schema = parse(&json, &Definitions::new());
-    schema.properties.insert("metadata".to_owned(), object_meta.clone());
+    schema.properties.insert("metadata".to_owned(), Arc::new(object_meta.clone()));
     schema
 }
 

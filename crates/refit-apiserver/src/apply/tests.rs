@@ -5,6 +5,7 @@ mod other_kinds;
 mod refusals;
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use serde_json::json;
 
@@ -226,8 +227,8 @@ fn shared_items_stand_in_the_order_of_the_configuration() {
 #[test]
 fn a_list_that_became_atomic_is_owned_as_one() {
     let mut story = Story::new().applies("m1", json!({"spec": {"tags": ["a", "b"]}}));
-    let tags = story.endpoint.schema.properties.get_mut("spec").and_then(|spec| spec.properties.get_mut("tags"));
-    tags.unwrap().list = crate::schema::ListType::Atomic;
+    let spec = Arc::make_mut(story.endpoint.schema.properties.get_mut("spec").unwrap());
+    Arc::make_mut(spec.properties.get_mut("tags").unwrap()).list = crate::schema::ListType::Atomic;
     let story = story.applies("m2", json!({"spec": {"size": 1}}));
     assert_eq!(story.owners()["m1 Apply"], json!({"f:spec": {"f:tags": {}}}));
 }

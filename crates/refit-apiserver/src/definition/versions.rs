@@ -193,7 +193,7 @@ fn selectable_error(schema: &Schema, json_path: &str, field: &str) -> Option<Fie
     if names.split('.').next() == Some("metadata") {
         return invalid("must not point to fields in metadata");
     }
-    let found = names.split('.').try_fold(schema, |schema, name| schema.properties.get(name));
+    let found = names.split('.').try_fold(schema, |schema, name| schema.properties.get(name).map(|found| &**found));
     match found.map(|schema| schema.kind) {
         None => invalid("is an invalid path: does not refer to a valid field"),
         Some(Some(Kind::String | Kind::Boolean | Kind::Integer)) => None,

@@ -14,7 +14,7 @@ pub const MAX_ERRORS_BYTES: usize = 512 * 1024;
 pub const REFUSAL_BYTES: usize = 4 * MAX_ERRORS_BYTES;
 
 /// What is said in place of the errors that are left out.
-const MORE: &str = "there are more errors than are named here; correct these first";
+pub(crate) const MORE: &str = "there are more errors than are named here; correct these first";
 
 /// What is wrong with the fields of an object. Errors beyond the bounds are left out; then it says so, and whoever looks for
 /// further ones can stop.

@@ -39,7 +39,7 @@ impl Quoted {
 }
 
 /// A text that is cut where it is too long.
-pub(super) fn cut(mut text: String) -> String {
+pub(crate) fn cut(mut text: String) -> String {
     if text.len() > MAX_TEXT_BYTES {
         text.truncate(end_of(&text));
         text.push_str(REST);

@@ -1,7 +1,8 @@
 //! The schemas of kinds, and of everything that they refer to.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
+use serde::Serialize;
 use serde_json::{Map, Value, json};
 
 use crate::resource::{Resource, built_in};
@@ -11,25 +12,37 @@ const OBJECT_META: &str = "io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta";
 const LIST_META: &str = "io.k8s.apimachinery.pkg.apis.meta.v1.ListMeta";
 const GVK: &str = "x-kubernetes-group-version-kind";
 
+/// A part of a document. What is taken from a definition as it is stays there.
+#[derive(Serialize)]
+#[serde(untagged)]
+pub enum Part<'a> {
+    Made(Value),
+    Taken(&'a Value),
+    Mixed(BTreeMap<&'a str, Part<'a>>),
+}
+
 /// The schemas of some resources, their lists, and what both are made of.
-pub fn of<'a>(resources: &[&Resource], definitions: impl IntoIterator<Item = &'a Value>) -> Map<String, Value> {
-    let definitions: Vec<&Value> = definitions.into_iter().collect();
-    let mut schemas = Map::from_iter([(LIST_META.to_owned(), list_meta())]);
+pub fn of<'a>(resources: &[&Resource], definitions: &[&'a Value]) -> BTreeMap<String, Part<'a>> {
+    let mut schemas = BTreeMap::from([(LIST_META.to_owned(), Part::Made(list_meta()))]);
     let mut needed = BTreeSet::from([OBJECT_META.to_owned()]);
     for resource in resources {
         let name = name(resource);
-        let mut schema = match built_in::definitions().get(&name).filter(|_| !resource.is_custom()) {
-            Some(schema) => published(schema, &mut needed),
-            None => custom(resource, &definitions),
+        let of_kind = json!([gvk(resource, &resource.kind)]);
+        let schema = match built_in::definitions().get(&name).filter(|_| !resource.is_custom()) {
+            Some(schema) => {
+                let mut schema = published(schema, &mut needed);
+                schema[GVK] = of_kind;
+                Part::Made(schema)
+            }
+            None => custom(resource, definitions, of_kind),
         };
-        schema[GVK] = json!([gvk(resource, &resource.kind)]);
-        schemas.insert(format!("{name}List"), list(resource, &name));
+        schemas.insert(format!("{name}List"), Part::Made(list(resource, &name)));
         schemas.insert(name, schema);
     }
     while let Some(name) = needed.pop_first() {
         if let Some(schema) = built_in::definitions().get(&name).filter(|_| !schemas.contains_key(&name)) {
             let schema = published(schema, &mut needed);
-            schemas.insert(name, schema);
+            schemas.insert(name, Part::Made(schema));
         }
     }
     schemas
@@ -84,27 +97,36 @@ fn published(schema: &Value, needed: &mut BTreeSet<String>) -> Value {
 }
 
 /// The schema of a custom resource as its definition has it, completed by what every object has.
-fn custom(resource: &Resource, definitions: &[&Value]) -> Value {
+fn custom<'a>(resource: &Resource, definitions: &[&'a Value], of_kind: Value) -> Part<'a> {
     let of_resource = |definition: &&&Value| {
         definition["spec"]["group"] == resource.group.as_str()
             && definition["spec"]["names"]["plural"] == resource.plural.as_str()
     };
     let versions = definitions.iter().find(of_resource).and_then(|found| found["spec"]["versions"].as_array());
     let version = versions.into_iter().flatten().find(|version| version["name"] == resource.version.as_str());
-    let schema = version.map(|version| &version["schema"]["openAPIV3Schema"]).filter(|schema| schema.is_object());
-    let mut schema = schema.cloned().unwrap_or_else(|| json!({"type": "object"}));
-    if !schema["properties"].is_object() {
-        schema["properties"] = json!({});
+    let schema = version.and_then(|version| version["schema"]["openAPIV3Schema"].as_object());
+    let mut parts = taken(schema);
+    if schema.is_none() {
+        parts.insert("type", Part::Made(json!("object")));
     }
-    let properties = &mut schema["properties"];
+    let mut properties = taken(schema.and_then(|schema| schema.get("properties")).and_then(Value::as_object));
     for (field, description) in [("apiVersion", "Group and version of the kind."), ("kind", "The kind of the object.")]
     {
-        if !properties[field].is_object() {
-            properties[field] = json!({"type": "string", "description": description});
+        if !matches!(properties.get(field), Some(Part::Taken(Value::Object(_)))) {
+            properties.insert(field, Part::Made(json!({"type": "string", "description": description})));
         }
     }
-    properties["metadata"] = json!({"description": "The metadata of the object.", "allOf": [refer(OBJECT_META)]});
-    schema
+    let metadata = json!({"description": "The metadata of the object.", "allOf": [refer(OBJECT_META)]});
+    properties.insert("metadata", Part::Made(metadata));
+    parts.insert("properties", Part::Mixed(properties));
+    parts.insert(GVK, Part::Made(of_kind));
+    Part::Mixed(parts)
+}
+
+/// The members of an object, as they are.
+fn taken(members: Option<&Map<String, Value>>) -> BTreeMap<&str, Part<'_>> {
+    let members = members.into_iter().flatten();
+    members.map(|(name, value)| (name.as_str(), Part::Taken(value))).collect()
 }
 
 fn list(resource: &Resource, name: &str) -> Value {

@@ -65,8 +65,11 @@ impl WatchOptions {
             (_, Some(revision)) => Start::After(revision),
         };
         integer(query, "limit")?;
-        let timeout = integer(query, "timeoutSeconds")?.and_then(|seconds| u64::try_from(seconds).ok());
-        let timeout_seconds = timeout.filter(|seconds| *seconds > 0).unwrap_or(DEFAULT_SECONDS).min(MAX_SECONDS);
+        let timeout_seconds = match integer(query, "timeoutSeconds")? {
+            None | Some(0) => DEFAULT_SECONDS,
+            // A time that is over before the watch begins ends it at once.
+            Some(seconds) => u64::try_from(seconds).unwrap_or(0).min(MAX_SECONDS),
+        };
         Ok(Self { start, bookmarks: query.is_true("allowWatchBookmarks"), timeout_seconds })
     }
 }
@@ -169,6 +172,7 @@ mod tests {
         let seconds = |query: &str| WatchOptions::parse(&Query::parse(query)).unwrap().timeout_seconds;
         assert_eq!(seconds("timeoutSeconds=9223372036854775807"), MAX_SECONDS);
         assert_eq!(seconds("timeoutSeconds=5"), 5);
-        assert_eq!(seconds("timeoutSeconds=-1"), DEFAULT_SECONDS);
+        assert_eq!(seconds("timeoutSeconds=0"), DEFAULT_SECONDS);
+        assert_eq!(seconds("timeoutSeconds=-5"), 0, "it ends at once");
     }
 }

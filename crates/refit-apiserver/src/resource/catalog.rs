@@ -3,48 +3,97 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::{Resource, built_in, custom};
 use crate::api::Pages;
+use crate::definition;
+use crate::store::{Record, Revision};
 
 /// The served resources, by group, version and plural. A new one is made when a CustomResourceDefinition changes; who
 /// holds an old one finishes with it.
 #[derive(Debug, Default)]
 pub struct Catalog {
     resources: BTreeMap<(String, String, String), Arc<Resource>>,
+    /// What was made of each definition, by its name.
+    definitions: BTreeMap<String, Arc<Made>>,
     /// What is told about all of them.
     pub(crate) pages: Pages,
+}
+
+/// What was made of one version of a definition. The definition itself is not needed until it changes.
+#[derive(Debug)]
+struct Made {
+    revision: Revision,
+    /// Its group, names and status.
+    summary: Arc<Value>,
+    /// None, where it is not established.
+    resources: Vec<Arc<Resource>>,
+    /// What all of that takes up, see [`definition::held_bytes`].
+    held_bytes: usize,
+}
+
+impl Made {
+    fn of(definition: &Value, revision: Revision, is_served: bool) -> Self {
+        let spec = &definition["spec"];
+        let summary = json!({
+            "spec": {"group": spec["group"], "names": spec["names"]},
+            "status": definition["status"],
+        });
+        let resources = if is_served { custom::resources(definition) } else { Vec::new() };
+        let resources = resources.into_iter().map(Arc::new).collect();
+        Self { revision, summary: Arc::new(summary), resources, held_bytes: definition::held_bytes(definition) }
+    }
 }
 
 impl Catalog {
     /// The built-in resources and those of the definitions, which are JSON objects of kind CustomResourceDefinition
     /// that are established and not being deleted.
     pub fn new<'a>(definitions: impl IntoIterator<Item = &'a Value>) -> Self {
-        Self::default().renewed(definitions)
-    }
-
-    /// The same for other definitions. What those make that are still at the version at which they were read is shared:
-    /// reading a schema and compiling its rules takes a while.
-    pub fn renewed<'a>(&self, definitions: impl IntoIterator<Item = &'a Value>) -> Self {
-        let customs = definitions.into_iter().flat_map(|definition| {
-            let known = self.made_by(definition);
-            if known.is_empty() { custom::resources(definition).into_iter().map(Arc::new).collect() } else { known }
+        let made = definitions.into_iter().map(|definition| {
+            let name = definition["metadata"]["name"].as_str().unwrap_or_default().to_owned();
+            (name, Arc::new(Made::of(definition, Revision::FIRST, true)))
         });
-        let all = built_in::all().iter().cloned().chain(customs);
-        let resources = all.map(|resource| (key(&resource), resource)).collect();
-        Self { resources, pages: Pages::default() }
+        Self::of(made.collect())
     }
 
-    /// The resources that were made by this version of a definition.
-    fn made_by(&self, definition: &Value) -> Vec<Arc<Resource>> {
-        let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
-        let (group, plural) = (text(&definition["spec"]["group"]), text(&definition["spec"]["names"]["plural"]));
-        let since = text(&definition["metadata"]["resourceVersion"]);
-        let is_meant = |resource: &&Arc<Resource>| {
-            resource.is_custom() && resource.is(&group, &plural) && resource.since.to_string() == since
-        };
-        self.iter().filter(is_meant).cloned().collect()
+    /// The same for other definitions, as they are stored now. Those that did not change are not even decoded: reading a
+    /// schema and compiling its rules takes a while.
+    pub fn renewed(&self, definitions: &[Record]) -> Self {
+        let made = definitions.iter().map(|record| {
+            let (name, revision) = (record.key().name(), record.revision());
+            let known = self.definitions.get(name).filter(|known| known.revision == revision);
+            let make = || {
+                let definition = record.value();
+                Arc::new(Made::of(&definition, revision, definition::is_established(&definition)))
+            };
+            (name.to_owned(), known.cloned().unwrap_or_else(make))
+        });
+        let renewed = Self::of(made.collect());
+        Self { pages: self.pages.still_true(&renewed), ..renewed }
+    }
+
+    fn of(definitions: BTreeMap<String, Arc<Made>>) -> Self {
+        let customs = definitions.values().flat_map(|made| &made.resources);
+        let all = built_in::all().iter().chain(customs).cloned();
+        let resources = all.map(|resource| (key(&resource), resource)).collect();
+        Self { resources, definitions, pages: Pages::default() }
+    }
+
+    /// Group, names and status of a stored definition, where the catalog was made from this version of it.
+    pub fn summary(&self, definition: &Record) -> Option<Arc<Value>> {
+        let made = self.definitions.get(definition.key().name());
+        made.filter(|made| made.revision == definition.revision()).map(|made| made.summary.clone())
+    }
+
+    /// What all definitions but this one hold in memory.
+    pub fn held_bytes_without(&self, name: &str) -> usize {
+        self.definitions.iter().filter(|(known, _)| *known != name).map(|(_, made)| made.held_bytes).sum()
+    }
+
+    /// What this definition holds in memory.
+    pub fn held_bytes_of(&self, name: &str) -> usize {
+        self.definitions.get(name).map_or(0, |made| made.held_bytes)
     }
 
     pub fn find(&self, group: &str, version: &str, plural: &str) -> Option<&Arc<Resource>> {

@@ -1,6 +1,7 @@
 //! From OpenAPI, as CustomResourceDefinitions and the file of built-in kinds write it, to a [`Schema`].
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use serde_json::{Map, Value};
 
@@ -12,16 +13,21 @@ pub type Definitions = BTreeMap<String, Value>;
 /// How deep a schema may nest; deeper ones, and schemas that refer to themselves, keep anything below that.
 const MAX_DEPTH: usize = 100;
 
+/// Among how many leaves one looks for the same: each costs a few comparisons for every leaf that is read.
+const MAX_LEAVES: usize = 32;
+
 /// Reads a schema. What is misspelled or of the wrong type is ignored: whether a CustomResourceDefinition is well
 /// formed is judged before, by the schema of CustomResourceDefinitions.
 pub fn parse(json: &Value, definitions: &Definitions) -> Schema {
-    Reader { definitions, open: Vec::new() }.schema(json)
+    Reader { definitions, open: Vec::new(), leaves: Vec::new() }.schema(json)
 }
 
 struct Reader<'a> {
     definitions: &'a Definitions,
     /// The definitions that the current node is inside of.
     open: Vec<&'a str>,
+    /// Leaves that were read, for those that say the same.
+    leaves: Vec<Arc<Schema>>,
 }
 
 impl<'a> Reader<'a> {
@@ -35,6 +41,23 @@ impl<'a> Reader<'a> {
         };
         if let Some(default) = fields.get("default") {
             schema.default = Some(default.clone());
+        }
+        schema
+    }
+
+    /// A node below another. Leaves that say the same are one: a node takes half a kilobyte, and `{"type": "string"}`
+    /// stands in every definition hundreds of times.
+    fn shared(&mut self, json: &'a Value) -> Arc<Schema> {
+        let schema = self.schema(json);
+        if !schema.is_leaf() {
+            return Arc::new(schema);
+        }
+        if let Some(known) = self.leaves.iter().find(|known| ***known == schema) {
+            return known.clone();
+        }
+        let schema = Arc::new(schema);
+        if self.leaves.len() < MAX_LEAVES {
+            self.leaves.push(schema.clone());
         }
         schema
     }
@@ -60,13 +83,11 @@ impl<'a> Reader<'a> {
             kind: text(fields, "type").and_then(kind),
             go_type: None,
             format: owned(fields, "format"),
-            title: owned(fields, "title"),
-            description: owned(fields, "description"),
             nullable: flag(fields, "nullable"),
             default: None,
             properties: self.members(fields),
             additional: self.additional(fields),
-            items: fields.get("items").map(|items| Box::new(self.schema(items))),
+            items: fields.get("items").map(|items| self.shared(items)),
             required: strings(fields, "required"),
             list: list_type(fields),
             map: map_type(fields),
@@ -80,9 +101,9 @@ impl<'a> Reader<'a> {
         }
     }
 
-    fn members(&mut self, fields: &'a Map<String, Value>) -> BTreeMap<String, Schema> {
+    fn members(&mut self, fields: &'a Map<String, Value>) -> BTreeMap<String, Arc<Schema>> {
         let members = fields.get("properties").and_then(Value::as_object).into_iter().flatten();
-        members.map(|(name, json)| (name.clone(), self.schema(json))).collect()
+        members.map(|(name, json)| (name.clone(), self.shared(json))).collect()
     }
 
     fn additional(&mut self, fields: &'a Map<String, Value>) -> Additional {
@@ -90,7 +111,7 @@ impl<'a> Reader<'a> {
             None => Additional::Unspecified,
             Some(Value::Bool(false)) => Additional::Forbidden,
             Some(Value::Bool(true)) => Additional::Anything,
-            Some(json) => Additional::Values(Box::new(self.schema(json))),
+            Some(json) => Additional::Values(self.shared(json)),
         }
     }
 

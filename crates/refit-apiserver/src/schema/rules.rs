@@ -125,7 +125,7 @@ fn has_rules(schema: &Schema) -> bool {
         Additional::Values(schema) => Some(&**schema),
         Additional::Unspecified | Additional::Forbidden | Additional::Anything => None,
     };
-    let parts = schema.properties.values().chain(schema.items.as_deref()).chain(additional);
+    let parts = schema.properties.values().chain(&schema.items).map(|part| &**part).chain(additional);
     !schema.rules.is_empty() || parts.chain(&schema.combined.all_of).any(has_rules)
 }
 
@@ -311,7 +311,7 @@ impl Evaluation<'_> {
                 for (name, member) in members {
                     let named = rules.properties.get(name).zip(schema.properties.get(name));
                     let (part, schema, path) = match (named, &rules.additional, &schema.additional) {
-                        (Some((part, schema)), ..) => (part, schema, child(&place.path, name)),
+                        (Some((part, schema)), ..) => (part, &**schema, child(&place.path, name)),
                         (None, Some(part), Additional::Values(values)) if !schema.properties.contains_key(name) => {
                             (&**part, &**values, format!("{}[{name}]", place.path))
                         }

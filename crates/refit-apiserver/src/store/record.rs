@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use super::{
     Key, Revision,
-    decoded::{Decoded, lock},
+    decoded::{Decoded, decoded_bytes, lock},
     encoded::fill,
 };
 
@@ -42,7 +42,7 @@ impl Record {
     ) -> Self {
         let weak = value.as_ref().map_or_else(Weak::new, Arc::downgrade);
         if let Some(value) = value {
-            recent.keep(value, text.len());
+            recent.keep(value, decoded_bytes(&text));
         }
         Self(Arc::new(Inner { key, revision, text, gap, value: Mutex::new(weak), recent: recent.clone() }))
     }
@@ -70,7 +70,7 @@ impl Record {
         }
         let value = Arc::new(serde_json::from_slice(&self.0.text).expect("stored JSON must decode"));
         *known = Arc::downgrade(&value);
-        self.0.recent.keep(value.clone(), self.0.text.len());
+        self.0.recent.keep(value.clone(), decoded_bytes(&self.0.text));
         value
     }
 

@@ -8,8 +8,10 @@ use futures::future::select_all;
 use futures::stream;
 use serde_json::Value;
 
+use super::super::decide::off_the_threads_of_connections;
 use super::super::{Api, DEFINITIONS};
 use super::{Looked, PARALLEL, Task};
+use crate::budget::PIECE_BYTES;
 use crate::definition;
 use crate::lifecycle::{Graph, is_to_be_emptied, owner_refs};
 use crate::metadata::{FOREGROUND_FINALIZER, ORPHAN_FINALIZER, finalizers, is_being_deleted, text};
@@ -116,7 +118,7 @@ impl<'a> Follower<'a> {
         let watch = store.watch(scope, snapshot.revision)?;
         self.watches.insert(resource.to_owned(), watch);
         for record in &snapshot.records {
-            let object = record.value();
+            let object = decoded(record);
             self.graph.observe(record.key(), Some(&object));
             self.consider(record, &object);
         }
@@ -124,7 +126,7 @@ impl<'a> Follower<'a> {
     }
 
     fn take(&mut self, event: &Event) -> Result<(), Ended> {
-        let object = event.record.value();
+        let object = decoded(&event.record);
         let key = event.record.key();
         if event.kind == EventKind::Deleted {
             self.graph.observe(key, None);
@@ -183,7 +185,7 @@ impl<'a> Follower<'a> {
     fn consider_unnamed(&mut self) {
         let scope = Scope::resource(self.cluster.clone(), DEFINITIONS);
         let records = self.api.shared.store.list(&scope, None, None).map(|list| list.records).unwrap_or_default();
-        let unnamed = records.iter().filter(|record| !definition::is_true(&record.value(), "NamesAccepted"));
+        let unnamed = records.iter().filter(|record| !definition::is_true(&self.api.summary(record), "NamesAccepted"));
         self.tasks.extend(unnamed.map(|record| Task::Definition(record.key().name().into())));
     }
 
@@ -201,6 +203,11 @@ impl<'a> Follower<'a> {
         let definition = Task::Definition(format!("{plural}.{group}").into());
         self.tasks.extend([namespace, definition].into_iter().filter(|task| self.emptied.contains(task)));
     }
+}
+
+/// An object, decoded where nobody waits for it if that may take long.
+fn decoded(record: &Record) -> Arc<Value> {
+    if record.json().len() <= PIECE_BYTES { record.value() } else { off_the_threads_of_connections(|| record.value()) }
 }
 
 impl From<WatchEnd> for Ended {

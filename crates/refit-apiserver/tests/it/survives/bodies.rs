@@ -1,6 +1,6 @@
 //! Bodies, by somebody who may do nothing.
 
-use http::Method;
+use http::{Method, StatusCode};
 
 use super::{Attack, message};
 
@@ -48,4 +48,20 @@ async fn anchors_that_repeat_themselves() {
         body.push_str(&format!("a{level}: &a{level} [{below}]\n"));
     }
     check(body, "application/yaml", "yaml:").await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn yaml_that_nests_too_deep_is_refused_in_words() {
+    let attack = Attack::by_admin().await;
+    let of_depth = |depth: usize| {
+        let value = format!("{}1{}", "[".repeat(depth), "]".repeat(depth));
+        format!("apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: a\nunknown: {value}\n").into_bytes()
+    };
+    let path = "/api/v1/namespaces/default/configmaps?dryRun=All";
+    let answer = attack.send(Method::POST, path, "application/yaml", of_depth(60)).await;
+    assert_eq!(answer.0, StatusCode::CREATED, "{}", message(&answer));
+    let answer = attack.send(Method::POST, path, "application/yaml", of_depth(70)).await;
+    assert_eq!(answer.0, StatusCode::BAD_REQUEST);
+    let said = message(&answer);
+    assert!(said.contains("max depth of 64") && !said.contains("Depth {"), "{said}");
 }

@@ -120,3 +120,51 @@ async fn a_column_that_looks_everywhere_eight_times() {
     assert_eq!(response.status(), StatusCode::OK);
     viewer.assert_served().await;
 }
+
+/// A definition with so many properties, of a group with so many of them.
+fn wide(number: usize, properties: usize) -> Value {
+    let members: serde_json::Map<String, Value> =
+        (0..properties).map(|number| (format!("p{number}"), json!({"type": "string"}))).collect();
+    let mut definition = definition(&json!({"type": "object", "properties": members}), &json!([]));
+    definition["metadata"]["name"] = format!("wide{number}s.x.io").into();
+    definition["spec"]["names"] = json!({"plural": format!("wide{number}s"), "kind": format!("Wide{number}")});
+    definition
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_definitions_hold_is_bounded() {
+    let attack = Attack::by_admin().await;
+    let answer = create(&attack, &wide(0, 60_000)).await;
+    assert_eq!(message(&answer), "Request entity too large: limit of a definition is 1572864");
+    let answer = create(&attack, &wide(0, 40_000)).await;
+    assert_eq!(answer.0, StatusCode::FORBIDDEN);
+    assert!(message(&answer).contains("the definition would hold"), "{}", message(&answer));
+    let mut made = 0;
+    let refused = loop {
+        let answer = create(&attack, &wide(made, 20_000)).await;
+        if answer.0 != StatusCode::CREATED {
+            break answer;
+        }
+        made += 1;
+    };
+    assert_eq!(refused.0, StatusCode::FORBIDDEN);
+    assert!((8..16).contains(&made), "{made}");
+    let all = "all definitions of the cluster would hold";
+    assert!(message(&refused).contains(all), "{}", message(&refused));
+    // One that is there may be written, and what is deleted makes room.
+    let label = json!({"metadata": {"labels": {"a": "b"}}});
+    let written = attack.json(Method::PATCH, &format!("{DEFINITIONS}/wide0s.x.io"), &label).await;
+    assert_eq!(written.0, StatusCode::OK, "{}", message(&written));
+    for kind in ["/openapi/v3/apis/x.io/v1", "/openapi/v3", "/openapi/v2", "/apis"] {
+        assert_eq!(attack.json(Method::GET, kind, &json!({})).await.0, StatusCode::OK, "{kind}");
+    }
+    assert_eq!(attack.json(Method::DELETE, &format!("{DEFINITIONS}/wide0s.x.io"), &json!({})).await.0, StatusCode::OK);
+    while attack.json(Method::GET, &format!("{DEFINITIONS}/wide0s.x.io"), &json!({})).await.0 == StatusCode::OK {}
+    // What was made of it goes a moment later.
+    for _ in 0..100 {
+        if create(&attack, &wide(made, 20_000)).await.0 == StatusCode::CREATED {
+            return;
+        }
+    }
+    panic!("there must be room again");
+}
