@@ -125,8 +125,9 @@ impl Story {
         story
     }
 
-    fn api<K: CustomKind + Clone + Debug + serde::de::DeserializeOwned>(&self) -> Api<K>
+    fn api<K>(&self) -> Api<K>
     where
+        K: CustomKind + Clone + Debug + serde::de::DeserializeOwned,
         K: Resource<DynamicType = (), Scope = kube::core::NamespaceResourceScope>,
     {
         Api::namespaced(self.client.clone(), &self.namespace)
