@@ -19,6 +19,8 @@ const SPELLED_ELSEWHERE: &[&str] = &[
     "node.kubernetes.io/unreachable",
     // The name of the binary.
     "manager",
+    // Upstream's records no events; ours is named as its others are.
+    "kubeadmconfig-controller",
     // No longer in the release that the names are compared with.
     "controlplane.cluster.x-k8s.io/kubeadm-cluster-configuration",
 ];

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use futures::future::join_all;
 use kube::ResourceExt;
 use kube::api::{DeleteParams, ListParams, Patch, PatchParams, PropagationPolicy};
 use refit_api::cluster::{Machine, MachineDeployment, MachineSet};
@@ -23,6 +24,7 @@ pub async fn tell(backend: &Arc<Backend>) {
         the_version_is_changed_again_and_back(backend),
         a_version_that_is_taken_back_in_the_middle_ends(backend),
         a_deployment_that_leaves_its_machines_is_made_anew(backend),
+        a_deployment_that_goes_while_it_is_busy_leaves_its_machines(backend),
         the_version_is_changed_after_the_memory(backend),
         the_failure_domain_is_changed_twice(backend),
     );
@@ -100,6 +102,28 @@ async fn a_deployment_that_leaves_its_machines_is_made_anew(backend: &Arc<Backen
     story.wish_version("v1.34.2").await;
     let after = story.until_version("v1.34.2").await;
     story.assert_same(&before, &after);
+    story.assert_deleted(0);
+    story.end().await;
+}
+
+/// The controllers are in the middle of a pass when the MachineSets are set free: nobody may take them back, as they would go with
+/// the MachineDeployment then.
+async fn a_deployment_that_goes_while_it_is_busy_leaves_its_machines(backend: &Arc<Backend>) {
+    let story = Story::begin(backend, "left-while-busy", require(3)).await;
+    let before = story.look().await.facts();
+    for memory in ["16Gi", "32Gi", "64Gi"] {
+        story.wish_memory(memory).await;
+        let touch =
+            |number: usize| story.patch(json!({ "metadata": { "annotations": { "touched": number.to_string() } } }));
+        join_all((0..6).map(touch)).await;
+        story.note("deletes the MachineDeployment and leaves its MachineSets".to_owned());
+        let orphan = DeleteParams { propagation_policy: Some(PropagationPolicy::Orphan), ..DeleteParams::default() };
+        story.api::<MachineDeployment>().delete(WORKERS, &orphan).await.expect("it must be deleted");
+        until_set_free(&story).await;
+        story.create().await;
+        let after = story.until_memory("8Gi").await;
+        story.assert_same(&before, &after);
+    }
     story.assert_deleted(0);
     story.end().await;
 }
