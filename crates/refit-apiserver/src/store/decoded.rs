@@ -9,9 +9,11 @@ use serde_json::Value;
 
 use crate::budget::{MEMBER_BYTES, OBJECT_BYTES, VALUE_BYTES};
 
-/// How much memory the kept values may take up. Text of 8 MiB decodes to nine times as much, where objects are as large
-/// as those of Cluster API; where they are tiny, to thirty.
+/// How much memory the kept values may take up.
 const KEPT_BYTES: usize = 72 << 20;
+/// Text decodes to nine times as much, where objects are as large as those of Cluster API; where they are tiny, to thirty. What is one
+/// long text counts as nine, too: no more than 8 MiB of text are kept.
+const LEAST_FACTOR: usize = 9;
 /// What a value counts at least, so that a great many tiny ones are bounded, too.
 const LEAST_BYTES: usize = 2_048;
 
@@ -55,7 +57,7 @@ pub(super) fn decoded_bytes(text: &[u8]) -> usize {
         b'[' | b',' => VALUE_BYTES + MEMBER_BYTES,
         _ => 1,
     };
-    text.iter().map(of_mark).sum()
+    text.iter().map(of_mark).sum::<usize>().max(text.len() * LEAST_FACTOR)
 }
 
 /// Locks; what a panicking thread left behind is still whole, because nothing here panics halfway through a change.
