@@ -1,15 +1,16 @@
 //! Control planes of simulated machines: upgraded in place by the example extensions, with etcd, Pods and Nodes that follow.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Debug;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use k8s_openapi::api::core::v1::{Namespace, Secret};
+use futures::StreamExt;
+use k8s_openapi::api::core::v1::Namespace;
 use kube::api::{Api, DynamicObject, ListParams, Patch, PatchParams, PostParams};
 use kube::core::ApiResource;
+use kube::runtime::{WatchStreamExt, watcher};
 use kube::{Client, Resource, ResourceExt};
-use refit_api::bootstrap::KubeadmConfig;
 use refit_api::cluster::Machine;
 use refit_api::controlplane::KubeadmControlPlane;
 use refit_api::resource::CustomKind;
@@ -52,7 +53,7 @@ async fn three_machines_without_surge(backend: &Arc<Backend>) {
     story.upgrade().await;
     story.settled(NEW).await;
     assert_eq!(story.hosts().await, before, "no machine is made or deleted, and no host is another one");
-    assert_eq!(story.seen().await, 3, "there never was another machine");
+    assert_eq!(story.seen(), 3, "there never was another machine");
 }
 
 async fn three_machines_with_a_spare_one(backend: &Arc<Backend>) {
@@ -70,7 +71,7 @@ async fn a_single_machine(backend: &Arc<Backend>) {
     story.upgrade().await;
     story.settled(NEW).await;
     assert_eq!(story.hosts().await, before);
-    assert_eq!(story.seen().await, 1, "there never was a second machine");
+    assert_eq!(story.seen(), 1, "there never was a second machine");
 }
 
 async fn a_sick_machine(backend: &Arc<Backend>) {
@@ -99,13 +100,14 @@ struct Story {
     client: Client,
     namespace: String,
     replicas: i32,
-    /// Of what makes bootstrap data.
-    bootstrap: JoinHandle<()>,
+    /// The names of all machines that there have been.
+    seen: Arc<Mutex<BTreeSet<String>>>,
+    watching: JoinHandle<()>,
 }
 
 impl Drop for Story {
     fn drop(&mut self) {
-        self.bootstrap.abort();
+        self.watching.abort();
     }
 }
 
@@ -119,8 +121,9 @@ impl Story {
         namespaces.create(&PostParams::default(), &made).await.expect("a namespace must be made");
         let sample = ControlPlane { namespace: namespace.clone(), version: OLD.to_owned(), ..sample };
         sample.apply(&client).await.expect("the objects must be made");
-        let bootstrap = tokio::spawn(make_bootstrap_data(client.clone(), namespace.clone()));
-        let story = Self { client, namespace, replicas: sample.replicas, bootstrap };
+        let seen = Arc::default();
+        let watching = tokio::spawn(note_machines(Api::namespaced(client.clone(), &namespace), Arc::clone(&seen)));
+        let story = Self { client, namespace, replicas: sample.replicas, seen, watching };
         story.settled(OLD).await;
         story
     }
@@ -165,11 +168,9 @@ impl Story {
         hosts.iter().map(|host| (host.name_any(), of(host))).collect()
     }
 
-    /// How many machines there have ever been: each has had bootstrap data.
-    async fn seen(&self) -> usize {
-        let secrets: Api<Secret> = Api::namespaced(self.client.clone(), &self.namespace);
-        let listed = secrets.list(&ListParams::default().labels(DATA)).await;
-        listed.expect("they must be listed").items.len()
+    /// How many machines there have ever been.
+    fn seen(&self) -> usize {
+        self.seen.lock().expect("nobody panics with it").len()
     }
 
     /// Waits until all machines run the version and are well.
@@ -213,28 +214,12 @@ impl Story {
     }
 }
 
-/// The label of bootstrap data.
-const DATA: &str = "story.refit.dev/bootstrap-data";
-
-/// Stands in for a bootstrap provider: simulated hosts need data, and do not read them.
-async fn make_bootstrap_data(client: Client, namespace: String) {
-    let configs: Api<KubeadmConfig> = Api::namespaced(client.clone(), &namespace);
-    let secrets: Api<Secret> = Api::namespaced(client, &namespace);
-    loop {
-        for config in configs.list(&ListParams::default()).await.map(|all| all.items).unwrap_or_default() {
-            let is_owned = config.owner_references().iter().any(|owner| owner.kind == "Machine");
-            if config.status.data_secret_name.is_some() || !is_owned {
-                continue;
-            }
-            let name = config.name_any();
-            let mut secret = Secret::default();
-            secret.metadata.name = Some(name.clone());
-            secret.metadata.labels = Some([(DATA.to_owned(), String::new())].into());
-            let _ = secrets.create(&PostParams::default(), &secret).await;
-            let status =
-                json!({ "status": { "dataSecretName": name, "initialization": { "dataSecretCreated": true } } });
-            let _ = configs.patch_status(&name, &PatchParams::default(), &Patch::Merge(status)).await;
+/// Notes the names of all machines that there ever are.
+async fn note_machines(machines: Api<Machine>, seen: Arc<Mutex<BTreeSet<String>>>) {
+    let mut events = watcher(machines, watcher::Config::default()).default_backoff().applied_objects().boxed();
+    while let Some(event) = events.next().await {
+        if let Ok(machine) = event {
+            seen.lock().expect("nobody panics with it").insert(machine.name_any());
         }
-        sleep(Duration::from_millis(200)).await;
     }
 }
