@@ -1,6 +1,6 @@
 //! Which image of CoreDNS follows the one that runs.
 //!
-//! The Corefile is the user's, and is never rewritten. From [`FIRST_COMPATIBLE`] on, every version that upstream knows
+//! The Corefile is the user's, and is never rewritten. From `FIRST_COMPATIBLE` on, every version that upstream knows
 //! reads what earlier ones read; an older CoreDNS is left to its operator.
 
 use refit_api::admission::kubeadm_control_plane::coredns::can_migrate;
